@@ -1,6 +1,7 @@
-/* What a checkpoint says of a live block beyond what its end needs: kept beside the cells of the
- * match, and only where checkpoints are written. And the live blocks in the order of their
- * numbers. */
+/* What a checkpoint says of a live block beyond what its end needs: kept only where checkpoints are
+ * written. Births stand in the order of their numbers, behind each other, as blocks begin; those of
+ * blocks that have ended are left out now and then. So they cost the tables of live blocks
+ * nothing, and a checkpoint has nothing to sort. */
 #ifndef MT_CAPTURE_BIRTHS_H
 #define MT_CAPTURE_BIRTHS_H
 
@@ -10,45 +11,52 @@ struct mt_merge;
 struct mt_release;
 
 struct mt_birth {
-	uint64_t time_ns, sequence; /* allocations by its thread up to it */
-	uint32_t chain;             /* index + 1; 0: it is the first of its chain */
+	uint64_t number, address, time_ns;
+	uint64_t sequence; /* allocations by its thread up to it */
 };
 
-/* One for each chain with a second block. */
+/* Of a block that continues another one. */
 struct mt_birth_chain {
-	uint64_t number, size, time_ns; /* of its first block */
-	uint32_t position;              /* of its last */
+	uint64_t number;
+	uint64_t first, first_size, start_ns; /* of the chain's first block */
+	uint32_t position;
 };
 
 struct mt_births {
-	struct mt_birth **chunks; /* as those of the match */
-	uint32_t chunk_count, chunk_capacity;
+	struct mt_birth *items; /* by rising number; so are the chains */
+	uint64_t count, capacity;
+	uint64_t old; /* those before had not ended when these were last looked through */
 	struct mt_birth_chain *chains;
 	uint32_t chain_count, chain_capacity;
-	uint32_t chains_kept; /* when the dead were last left out */
-	/* What lives, while a checkpoint is made. */
-	struct mt_births_item {
+	/* All rings' releases, by number, from collect to done. */
+	struct mt_births_released {
 		uint64_t number;
-		uint32_t cell; /* or with bit 31: index into released */
-	} * items;
-	const struct mt_release **released;
+		const struct mt_release *release;
+	} * released;
 	uint32_t released_count, released_capacity;
-	uint64_t item_count;
 };
 
 /* From the first event on, births are noted. */
 void mt_births_init(struct mt_merge *);
 void mt_births_free(struct mt_births *);
-/* A block of the match's cell `id` was allocated now. previous: what it continues, or NULL. */
-void mt_births_note(struct mt_merge *, uint32_t id, const struct mt_release *previous);
-struct mt_birth *mt_births_at(struct mt_births *, uint32_t id);
-/* Whether many chains have ended: then collect, which leaves them out, is due. */
-bool mt_births_are_many(const struct mt_births *);
-/* Puts the live and released blocks into the order of their numbers; returns how many there are.
- * Between two events. */
+/* There is no room: makes some, and asks for a moment between two events to trim. */
+void mt_births_grow(struct mt_merge *);
+/* The block of this number continues the other. */
+void mt_births_continue(struct mt_births *, uint64_t number, const struct mt_release *previous);
+/* Leaves out blocks that have ended. Between two events. */
+void mt_births_trim(struct mt_merge *);
+/* Leaves out all blocks that have ended; returns how many live or are released. Between two
+ * events. */
 uint64_t mt_births_collect(struct mt_merge *);
 /* The i-th of them. */
-void mt_births_block(const struct mt_merge *, uint64_t i, struct mt_checkpoint_block *);
+void mt_births_block(struct mt_merge *, uint64_t i, struct mt_checkpoint_block *);
 void mt_births_done(struct mt_births *);
+
+/* A block has ended: the last one that began is left out at once. */
+static inline void mt_births_end(struct mt_births *b, uint64_t number)
+{
+	if (b->count > b->old && b->items[b->count - 1].number == number)
+		b->count--;
+}
 
 #endif

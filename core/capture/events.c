@@ -112,14 +112,13 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		reallocated && reallocated->known ? &reallocated->cell : NULL;
 	struct mt_match_place place;
 	struct mt_pool_cell b;
-	uint32_t id;
 
 	clear_address(m, r, d, nesting, &place);
 	b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
 		previous != NULL);
-	id = mt_match_insert_at(&m->match, &place, &b);
-	if (__builtin_expect(m->births != NULL, 0))
-		mt_births_note(m, id, previous ? reallocated : NULL);
+	mt_match_insert_at(&m->match, &place, &b);
+	if (m->births && previous)
+		mt_births_continue(m->births, b.number, reallocated);
 	emit(m, r, &b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
 		previous ? previous->number : 0);
 }
@@ -131,6 +130,8 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_c
 	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_free(m->model, &block, m->now_ns);
+	if (__builtin_expect(m->births != NULL, 0))
+		mt_births_end(m->births, block.number);
 	if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
 		emit(m, r, cell, MT_EVENT_FREE, (uint8_t)wire_node, 0);
 	else
@@ -141,7 +142,7 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_c
  * it is to be treated as any other. */
 HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	struct mt_match_open *open = m->births || r->open
+	struct mt_match_open *open = m->one_by_one || r->open
 		? NULL
 		: mt_match_open(&m->match, mt_event_slot(m, r), d->pointer);
 
@@ -262,8 +263,6 @@ static void release(struct change *c, const struct mt_pool_cell *cell)
 
 	mt_model_release(c->m->model, &block, c->m->now_ns);
 	*open = (struct mt_release){.known = true, .temporary = block.temporary, .cell = *cell};
-	if (c->m->births)
-		open->birth = *mt_births_at(c->m->births, mt_pool_id_at(&c->place->pooled));
 	if (c->node < MT_NODE_FIRST)
 		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_tables_kind(&c->m->tables, c->node), 0);
 	else
@@ -320,8 +319,6 @@ HOT void move(void *of, void *block, enum mt_block_state state)
 		return;
 	}
 	mt_match_insert(&c->m->match, &open->cell);
-	if (c->m->births && mt_match_look_up(&c->m->match, open->cell.address, c->place))
-		*mt_births_at(c->m->births, mt_pool_id_at(&c->place->pooled)) = open->birth;
 }
 
 static const struct mt_block_table by_address = {find, refuse, evict, act, move};
@@ -470,7 +467,7 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 						  : MT_PAIR_NONE;
 		if (pairing == MT_PAIR_WHOLE && mt_pairs_run(m, r, limit, bound))
 			continue;
-		if (pairing == MT_PAIR_DIVIDED && m->writer && !m->births
+		if (pairing == MT_PAIR_DIVIDED && m->writer && !m->one_by_one
 			&& mt_strands_run(m, d.time))
 			return 0;
 		mt_event_step(m, r, d.time, bound);

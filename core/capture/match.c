@@ -14,7 +14,7 @@ void mt_match_free(struct mt_match *m)
 	*m = (struct mt_match){0};
 }
 
-uint32_t mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place,
+void mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place,
 	const struct mt_pool_cell *block)
 {
 	uint32_t id = mt_pool_take_cell(&m->pool);
@@ -24,7 +24,6 @@ uint32_t mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place
 		mt_pool_look_up(&m->pool, block->address, &place->pooled);
 	mt_pool_insert_at(&m->pool, &place->pooled, id);
 	++*mt_match_pooled(m, mt_pool_hash(block->address));
-	return id;
 }
 
 struct mt_pool_cell *mt_match_enter(struct mt_match *m, uint64_t address,

@@ -13,7 +13,6 @@
 struct mt_match {
 	struct mt_grid grid; /* small blocks, */
 	struct mt_pool pool; /* and others */
-	bool by_id;          /* all are in the pool: others know them by the ids of their cells */
 	/* how many blocks of the pool have a hash like this: few as a rule */
 	uint32_t pooled[MT_MATCH_POOLED];
 	/* addresses at which no block is, by their tags: programs use few again and again */
@@ -40,7 +39,7 @@ void mt_match_free(struct mt_match *);
 /* The address must not be there. */
 void mt_match_insert(struct mt_match *, const struct mt_pool_cell *);
 /* As mt_match_insert_at, into the pool. */
-uint32_t mt_match_insert_pooled(struct mt_match *, struct mt_match_place *,
+void mt_match_insert_pooled(struct mt_match *, struct mt_match_place *,
 	const struct mt_pool_cell *);
 /* Enters the open block at an address, if there is one; place: where it goes. */
 struct mt_pool_cell *mt_match_enter(struct mt_match *, uint64_t address, struct mt_match_place *);
@@ -78,20 +77,18 @@ static inline __attribute__((always_inline)) struct mt_pool_cell *mt_match_look_
 											   *m,
 	uint64_t address, struct mt_match_place *place)
 {
-	const struct mt_grid_cell *cell = NULL;
+	const struct mt_grid_cell *cell;
 	struct mt_pool_cell *found;
 
-	if (__builtin_expect(!m->by_id, 1)) {
-		place->row = mt_grid_row(&m->grid, address);
-		cell = mt_grid_find(place->row, address);
-	}
+	place->row = mt_grid_row(&m->grid, address);
+	cell = mt_grid_find(place->row, address);
 	place->in_grid = cell != NULL;
 	if (cell) {
 		place->cell = mt_match_of(address, cell);
 		return &place->cell;
 	}
 	place->pooled.part = NULL;
-	if (__builtin_expect(m->by_id || *mt_match_pooled(m, mt_pool_hash(address)), 0)) {
+	if (__builtin_expect(*mt_match_pooled(m, mt_pool_hash(address)), 0)) {
 		found = mt_pool_look_up(&m->pool, address, &place->pooled);
 		if (found)
 			return found;
@@ -117,13 +114,12 @@ static inline bool mt_match_lacks(struct mt_match *m, uint64_t address)
 	return true;
 }
 
-/* place: where the look-up of the block's address found nothing. Returns the id of its cell of the
- * pool; nothing that means anything if it is in the grid. */
-static inline __attribute__((always_inline)) uint32_t mt_match_insert_at(struct mt_match *m,
+/* place: where the look-up of the block's address found nothing. */
+static inline __attribute__((always_inline)) void mt_match_insert_at(struct mt_match *m,
 	struct mt_match_place *place, const struct mt_pool_cell *block)
 {
 	bool fits = block->size < MT_GRID_SIZES && block->group < MT_GRID_GROUPS
-		&& block->thread < MT_GRID_THREADS && !m->by_id;
+		&& block->thread < MT_GRID_THREADS;
 	const struct mt_grid_cell cell = {
 		.number = block->number,
 		.size = block->size & (MT_GRID_SIZES - 1),
@@ -132,9 +128,9 @@ static inline __attribute__((always_inline)) uint32_t mt_match_insert_at(struct 
 	};
 
 	*mt_match_absent(m, mt_pool_tag(mt_pool_hash(block->address))) = 0;
-	if (__builtin_expect(fits, 1) && mt_grid_insert(&m->grid, place->row, block->address, cell))
-		return 0;
-	return mt_match_insert_pooled(m, place, block);
+	if (__builtin_expect(!fits, 0)
+		|| !mt_grid_insert(&m->grid, place->row, block->address, cell))
+		mt_match_insert_pooled(m, place, block);
 }
 
 /* place: where the look-up of the address found the block. */

@@ -37,6 +37,8 @@ struct mt_merge {
 	void (*between)(void *context);
 	bool between_due, halted;
 	uint32_t block_events; /* of a full event block */
+	/* each block enters the table at once, and no strands are taken: tests compare with this */
+	bool one_by_one;
 	/* NULL: no checkpoints will be wanted; else freed with the merge */
 	struct mt_births *births;
 	void *context;

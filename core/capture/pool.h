@@ -168,12 +168,6 @@ static inline struct mt_pool_cell *mt_pool_look_up(struct mt_pool *pool, uint64_
 	return NULL;
 }
 
-/* place: where the look-up found the block. */
-static inline uint32_t mt_pool_id_at(const struct mt_pool_place *place)
-{
-	return place->part->buckets[place->bucket].cells[place->slot];
-}
-
 /* The id of a cell to fill in and insert. */
 #define MT_POOL_CELLS_AHEAD 8
 static inline uint32_t mt_pool_take_cell(struct mt_pool *pool)

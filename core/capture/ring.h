@@ -2,7 +2,6 @@
 #ifndef MT_CAPTURE_RING_H
 #define MT_CAPTURE_RING_H
 
-#include "core/capture/births.h"
 #include "core/capture/maps.h"
 #include "core/capture/match.h"
 #include "core/capture/segment.h"
@@ -54,7 +53,6 @@ struct mt_unmap {
 struct mt_release {
 	struct mt_pool_cell cell;
 	bool known, temporary;
-	struct mt_birth birth; /* where the merge keeps them */
 };
 
 struct mt_ring {

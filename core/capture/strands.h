@@ -9,7 +9,7 @@
 
 /* Consumes the pairs that come next in the rings of m->order, of which the first has an event with
  * this stamp. False: there are too few that end before something else happens, and nothing was
- * consumed. There is a trace, and births are not kept. */
+ * consumed. There is a trace. */
 bool mt_strands_run(struct mt_merge *, uint64_t from);
 void mt_strands_free(struct mt_strands *);
 

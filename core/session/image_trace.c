@@ -52,8 +52,7 @@ void mt_image_write_out(struct mt_image *i)
 	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
 	if (error)
 		i->failure.code = error;
-	i->merge.between_due = i->flight.cap && !error
-		&& (mt_flight_is_due(&i->flight) || mt_births_are_many(i->merge.births));
+	i->merge.between_due |= !error && mt_flight_is_due(&i->flight);
 }
 
 static void flush(void *image)
@@ -67,12 +66,10 @@ void mt_image_take_turn(void *image)
 	int result = 0;
 
 	mt_image_write_out(i);
-	if (i->merge.between_due && mt_flight_is_due(&i->flight)) {
+	if (!i->failure.code && mt_flight_is_due(&i->flight))
 		result = mt_flight_turn(&i->flight, &i->failure);
-	} else if (i->merge.between_due) {
-		mt_births_collect(&i->merge);
-		mt_births_done(i->merge.births);
-	}
+	else if (i->merge.births)
+		mt_births_trim(&i->merge);
 	i->merge.between_due = false;
 	if (result < 0)
 		i->failure.code = result;

@@ -487,17 +487,6 @@ static void takes_little_for_neighbours(void **state)
 	assert_true(l->match.grid.used < COUNT * 48);
 }
 
-static void by_id(void **state)
-{
-	struct list *l = *state;
-
-	l->match.by_id = true;
-	lie_at(l, 0x100000000000, 48);
-	churn(l, 100000);
-	assert_int_equal(l->match.grid.blocks, 0);
-	assert_int_equal(l->match.pool.cell_count - l->match.pool.free_count, l->live);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,7 +504,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(takes_little_where_sparse, setup, teardown),
 		cmocka_unit_test_setup_teardown(opens, setup, teardown),
 		cmocka_unit_test_setup_teardown(walks_go_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(by_id, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("match", tests, NULL, NULL);

@@ -26,6 +26,15 @@ struct recording {
 	uint64_t slack; /* over all polls */
 };
 
+/* As the flight recorder does it, but more often. */
+static void between(void *context)
+{
+	struct recording *r = context;
+
+	mt_births_trim(&r->f->merge);
+	r->f->merge.between_due = false;
+}
+
 static void flush(void *context)
 {
 	struct recording *r = context;
@@ -40,11 +49,13 @@ static void flush(void *context)
 	struct mt_err err;
 
 	r->flushes++;
+	r->f->merge.between_due = r->f->merge.births && r->flushes % 3 == 0;
 	r->f->merge.unflushed = 0;
 	assert_int_equal(mt_trace_writer_flush(r->f->merge.writer, &running, &err), 0);
 }
 
-static void start(struct recording *r, uint32_t block_events, bool births)
+/* one_by_one: no block is deferred, and no strands are taken. */
+static void start(struct recording *r, uint32_t block_events, bool births, bool one_by_one)
 {
 	struct mt_err err;
 	void *state;
@@ -67,7 +78,9 @@ static void start(struct recording *r, uint32_t block_events, bool births)
 	if (births)
 		mt_births_init(&r->f->merge);
 	r->f->merge.block_events = block_events;
+	r->f->merge.one_by_one = one_by_one;
 	r->f->merge.flush = flush;
+	r->f->merge.between = between;
 	r->f->merge.context = r;
 	drain(r->f); /* of the marks that name the threads */
 }
@@ -282,6 +295,39 @@ static void compare_steps(const struct mt_profile *p, const struct events *event
 	free(q.free_sites);
 }
 
+/* What a checkpoint says of the blocks that live is what the events say that were read. */
+static void compare_births(struct fixture *f, const struct events *events)
+{
+	uint64_t sequences[RINGS + 2] = {0}, count = mt_births_collect(&f->merge);
+	uint64_t next = 0;
+	struct mt_checkpoint_block b = {0};
+
+	assert_int_equal(count, f->model.live_count);
+	for (uint32_t i = 0; i < events->count && next < count; i++) {
+		const struct mt_event *e = &events->events[i];
+
+		if (e->type != MT_EVENT_ALLOCATE && e->type != MT_EVENT_REALLOCATE)
+			continue;
+		assert_true(e->thread < RINGS + 2);
+		sequences[e->thread]++;
+		mt_births_block(&f->merge, next, &b);
+		if (e->number != b.number)
+			continue;
+		assert_int_equal(b.address, e->address);
+		assert_int_equal(b.size, e->size);
+		assert_int_equal(b.group, e->group);
+		assert_int_equal(b.thread, e->thread);
+		assert_int_equal(b.time_ns, e->time_ns);
+		assert_int_equal(b.sequence, sequences[e->thread]);
+		assert_int_equal(b.position > 1, e->type == MT_EVENT_REALLOCATE);
+		assert_true(b.position > 1 ? b.chain <= e->previous : b.chain == b.number);
+		assert_false(b.released);
+		next++;
+	}
+	assert_int_equal(next, count);
+	mt_births_done(f->merge.births);
+}
+
 /* As they are read: what lies in the file may stand in another order. Where it is the writer that
  * closes blocks, a pair or a strand may begin the next. */
 static void compare_traces(const struct recording *a, const struct recording *b)
@@ -300,30 +346,14 @@ static void compare_traces(const struct recording *a, const struct recording *b)
 	for (uint32_t at = 0; at < of_left.count; at++)
 		assert_same_event(&of_left.events[at], &of_right.events[at]);
 	compare_steps(&a->f->profile, &of_left);
+	if (a->f->merge.births) {
+		compare_births(a->f, &of_left);
+		compare_births(b->f, &of_left);
+	}
 	free(of_left.events);
 	free(of_right.events);
 	mt_trace_reader_free(left);
 	mt_trace_reader_free(right);
-}
-
-/* What a checkpoint would say of the blocks that live. */
-static void compare_births(struct fixture *a, struct fixture *b)
-{
-	uint64_t count = mt_births_collect(&a->merge);
-
-	assert_int_equal(mt_births_collect(&b->merge), count);
-	for (uint64_t i = 0; i < count; i++) {
-		struct mt_checkpoint_block left, right;
-
-		mt_births_block(&a->merge, i, &left);
-		mt_births_block(&b->merge, i, &right);
-		assert_int_equal(left.number, right.number);
-		assert_int_equal(left.address, right.address);
-		assert_int_equal(left.time_ns, right.time_ns);
-		assert_int_equal(left.sequence, right.sequence);
-	}
-	mt_births_done(a->merge.births);
-	mt_births_done(b->merge.births);
 }
 
 static void compare(struct recording *a, struct recording *b)
@@ -342,8 +372,6 @@ static void compare(struct recording *a, struct recording *b)
 	assert_int_equal(a->f->model.now_ns, b->f->model.now_ns);
 	assert_int_equal(a->f->merge.now_ns, b->f->merge.now_ns);
 	assert_int_equal(a->f->merge.next_number, b->f->merge.next_number);
-	if (a->f->merge.births && b->f->merge.births)
-		compare_births(a->f, b->f);
 	assert_int_equal(p->step_ns, q->step_ns);
 	assert_int_equal(p->sample_count, q->sample_count);
 	assert_memory_equal(p->samples, q->samples, p->sample_count * sizeof *p->samples);
@@ -359,8 +387,8 @@ static void pairs_are_two_events(void **state)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct recording together, alone;
 
-		start(&together, (uint32_t)(seed % 2 ? 65536 : 3 + seed % 60), seed % 4 < 2);
-		start(&alone, together.f->merge.block_events, seed % 4 < 2);
+		start(&together, (uint32_t)(seed % 2 ? 65536 : 3 + seed % 60), seed % 4 < 2, false);
+		start(&alone, together.f->merge.block_events, seed % 4 < 2, false);
 		play(&together, seed, false, false);
 		play(&alone, seed, true, false);
 		temporary += together.f->profile.info.temporary_count;
@@ -373,8 +401,8 @@ static void pairs_are_two_events(void **state)
 }
 
 /* A block that its thread frees next, but not before another thread has done something, stays out
- * of the table of live ones: unless that something is about its address. Where births are kept it
- * is in the table at once. */
+ * of the table of live ones: unless that something is about its address. One by one, it is in the
+ * table at once. */
 static void divided_pairs_are_found(void **state)
 {
 	uint64_t implied = 0, unknown = 0;
@@ -383,8 +411,8 @@ static void divided_pairs_are_found(void **state)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct recording open, entered;
 
-		start(&open, 65536, false);
-		start(&entered, 65536, true);
+		start(&open, (uint32_t)(seed % 2 ? 65536 : 40 + seed), seed % 3, false);
+		start(&entered, open.f->merge.block_events, seed % 3, true);
 		play(&open, seed, false, true);
 		play(&entered, seed, false, true);
 		implied += open.f->profile.info.implied_frees;
@@ -542,8 +570,8 @@ static void compare_crowds(uint64_t seed, uint32_t block_events, uint32_t steps,
 	struct recording stranded, entered;
 	const struct mt_info *info;
 
-	start(&stranded, block_events, false);
-	start(&entered, block_events, true);
+	start(&stranded, block_events, seed % 3, false);
+	start(&entered, block_events, seed % 3, true);
 	play_crowd(&stranded, seed, steps);
 	play_crowd(&entered, seed, steps);
 	info = &stranded.f->profile.info;
@@ -635,7 +663,7 @@ static void strands_end_with_the_batch(void **unused)
 	struct fixture *f;
 
 	(void)unused;
-	start(&r, 65536, false);
+	start(&r, 65536, false, false);
 	f = r.f;
 	bounds.horizon = f->clock.start + start_ns;
 	program += fill_round(f, 0, 0x3000, 16);
