@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define LEAST 65536u /* births, before the ended ones are looked for */
+#define LEAST 65536u /* births, before ended ones are looked for */
 
 void mt_births_init(struct mt_merge *m)
 {
@@ -32,9 +32,17 @@ static void set_capacity(struct mt_births *b, uint64_t capacity)
 	b->items = mt_resize(b->items, capacity * sizeof *b->items);
 }
 
+/* Whether so many have ended that it is worth looking for them. */
+static bool are_many(const struct mt_merge *m)
+{
+	uint64_t live = m->model->live_count;
+
+	return m->births->count > live + live / 2 + LEAST;
+}
+
 void mt_births_grow(struct mt_merge *m)
 {
-	m->between_due |= m->between && m->births->count;
+	m->between_due |= m->between && are_many(m);
 	set_capacity(m->births, m->births->capacity + m->births->capacity / 2 + LEAST);
 }
 
@@ -156,13 +164,15 @@ static bool find_live(struct mt_merge *m, const struct mt_birth *birth, struct m
 static void trim_from(struct mt_merge *m, uint64_t from)
 {
 	struct mt_births *b = m->births;
-	struct mt_pool_cell block;
 	uint64_t kept = from;
 
 	for (uint64_t i = from; i < b->count; i++) {
+		const struct mt_birth birth = b->items[i];
+
 		mt_segment_tick_at(m->segment, i);
-		if (find_live(m, &b->items[i], &block) || find_released(b, b->items[i].number))
-			b->items[kept++] = b->items[i];
+		if (mt_match_is(&m->match, birth.address, birth.number)
+			|| (b->released_count && find_released(b, birth.number)))
+			b->items[kept++] = birth;
 	}
 	b->count = b->old = kept;
 }
@@ -174,7 +184,7 @@ static void trim(struct mt_merge *m, bool all)
 	collect_released(m);
 	if (!all)
 		trim_from(m, b->old);
-	if (all || b->count > m->model->live_count + m->model->live_count / 2 + LEAST)
+	if (all || are_many(m))
 		trim_from(m, 0);
 	trim_chains(b);
 	set_capacity(b, b->count + b->count / 2 + LEAST);

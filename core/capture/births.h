@@ -39,7 +39,7 @@ struct mt_births {
 /* From the first event on, births are noted. */
 void mt_births_init(struct mt_merge *);
 void mt_births_free(struct mt_births *);
-/* There is no room: makes some, and asks for a moment between two events to trim. */
+/* There is no room: makes some. If many blocks have ended, asks for a moment to trim. */
 void mt_births_grow(struct mt_merge *);
 /* The block of this number continues the other. */
 void mt_births_continue(struct mt_births *, uint64_t number, const struct mt_release *previous);

@@ -96,6 +96,19 @@ static inline __attribute__((always_inline)) struct mt_pool_cell *mt_match_look_
 	return __builtin_expect(m->open_taken, 0) ? mt_match_enter(m, address, place) : NULL;
 }
 
+/* Whether the block at an address has this number. */
+static inline bool mt_match_is(struct mt_match *m, uint64_t address, uint64_t number)
+{
+	const struct mt_grid_cell *cell = mt_grid_find(mt_grid_row(&m->grid, address), address);
+	const struct mt_pool_cell *found;
+	struct mt_match_place place;
+
+	if (cell)
+		return cell->number == number;
+	found = mt_match_look_up(m, address, &place);
+	return found && found->number == number;
+}
+
 static inline uint64_t *mt_match_absent(struct mt_match *m, uint32_t tag)
 {
 	return &m->absent[tag >> 1 & (MT_MATCH_ABSENT - 1)];
