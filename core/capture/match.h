@@ -1,5 +1,5 @@
-/* Live blocks by address, and which addresses have none. Insert, look up, remove, walk: nobody else
- * reaches into the tables in which the blocks lie. */
+/* Live blocks by address, and which addresses have none. Others insert, look up, remove and walk
+ * here. Only core/capture/ahead looks into the tables themselves, to prefetch. */
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
