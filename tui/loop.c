@@ -116,10 +116,29 @@ static void tell_of_recording(struct mt_app *app)
 	}
 }
 
+/* How the program ended, and, at once, why its recording is not whole: a message of its own would
+ * take the place of this one. */
+static void tell_end(struct mt_app *app)
+{
+	const char *trouble = mt_session_trouble(app->session);
+	int status = app->wait_status;
+	char end[64], key[16];
+
+	if (status & 0x7f)
+		snprintf(end, sizeof end, "program killed by signal %d", status & 0x7f);
+	else
+		snprintf(end, sizeof end, "program exited (%d)", status >> 8 & 0xff);
+	if (trouble)
+		mt_app_say(app, "%s; %s", end, trouble);
+	else
+		mt_app_say(app, "%s; data stays until you quit (%s)", end,
+			mt_action_key(MT_ACTION_QUIT, key));
+	app->trouble_said = app->trouble_said || trouble;
+	app->dirty = true;
+}
+
 static void reap(struct mt_app *app)
 {
-	char key[16];
-
 	if (!app->session || app->program_ended)
 		return;
 	if (mt_session_poll(app->session, &app->wait_status) != 1) {
@@ -130,14 +149,7 @@ static void reap(struct mt_app *app)
 	if (!mt_app_home(app)->frozen)
 		mt_data_update(mt_app_home(app), true);
 	mt_app_home(app)->live = false;
-	if (app->wait_status & 0x7f)
-		mt_app_say(app, "program killed by signal %d; data stays until you quit (%s)",
-			app->wait_status & 0x7f, mt_action_key(MT_ACTION_QUIT, key));
-	else
-		mt_app_say(app, "program exited (%d); data stays until you quit (%s)",
-			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
-	tell_of_recording(app);
-	app->dirty = true;
+	tell_end(app);
 }
 
 static void take_signal(struct loop *loop)

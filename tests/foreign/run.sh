@@ -3,6 +3,8 @@
 # Prints 'ok NAME', 'skip NAME: why' or 'not ok NAME: why'.
 . "$(dirname "$0")/../suite.sh"
 work=$tmp
+export TMPDIR=$tmp/temporary # what others make elsewhere at the same time is not ours
+mkdir "$TMPDIR"
 
 has() { command -v "$1" >/dev/null; }
 # heap NAME WHAT FILE: writes NAME.json: what heaptrack.py finds by reading or printing, or memtui's info (and with more its arguments)
