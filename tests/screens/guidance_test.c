@@ -292,6 +292,41 @@ static void check_methods(struct tests *t, const char *flags, const char *mode)
 	terminal_close(&terminal);
 }
 
+/* A function of a template stands in the legend by its name, not by what it returns. */
+static void check_legend(struct tests *t)
+{
+	char command[4096], trace[1024];
+	struct golden g = {0};
+	struct terminal terminal;
+
+	snprintf(trace, sizeof trace, "%s/legend.dat", t->scratch);
+	snprintf(command, sizeof command,
+		"cd '%s' && printf '%%s\\n' '#include <string>' "
+		"'template <typename T> std::basic_string<T> *make_text(int n) "
+		"{ return new std::basic_string<T>(n, 120); }' "
+		"'int main() { for (int i = 0; i < 50; i++) make_text<char>(9000); }' >legend.cc "
+		"&& c++ -g -O0 -o legend legend.cc && '%s' record -f -o legend.dat ./legend "
+		">legend.log 2>&1",
+		t->scratch, t->memtui);
+	if (system(command) != 0) {
+		tell(t, false, "a program with a template");
+		return;
+	}
+	t->trace = trace;
+	open_trace(t, &terminal, 24, 80, &g);
+	terminal_settle(&terminal);
+	char *screen = terminal_text(&terminal);
+	const char *name = strstr(screen, "\xe2\x96\x8c make_");
+	const char *other = strstr(screen, "\xe2\x96\x8c other");
+
+	/* the list, which is below, has the name as well */
+	tell(t, name && other && name < other, "the legend names the function of a template");
+	if (!name || !other || name > other)
+		printf("%s", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -314,6 +349,7 @@ int main(int argc, char **argv)
 		check_methods(&t, "-O2", "");
 		check_methods(&t, "-O0 -g", "wrapper");
 		check_methods(&t, "-O2", "wrapper");
+		check_legend(&t);
 	}
 	return t.failed != 0;
 }

@@ -107,6 +107,26 @@ static void draw_layers(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	free(tops);
 }
 
+/* A function and its line in so many columns; the caller frees. */
+static char *legend_text(const struct mt_backtrace_frame *frame, int room, bool utf8)
+{
+	const char *function = frame ? frame->function : "(no stack)";
+	char line[16] = "", *whole, *folded, *fitting;
+
+	if (frame && frame->line)
+		snprintf(line, sizeof line, ":%u", frame->line);
+	whole = mt_format("%.280s%s", function, line);
+	if (mt_text_width(whole) > room) {
+		folded = mt_name_fold(function, mt_glyph(utf8, MT_GLYPH_ELLIPSIS), true);
+		free(whole);
+		whole = mt_format("%.280s%s", folded, line);
+		free(folded);
+	}
+	fitting = mt_fit_source(whole, room, utf8);
+	free(whole);
+	return fitting;
+}
+
 /* Which colour is which group's. */
 static void draw_legend(struct mt_app *app, struct mt_rect r)
 {
@@ -119,16 +139,12 @@ static void draw_legend(struct mt_app *app, struct mt_rect r)
 	for (int i = 0; i < MT_LAYERS; i++) {
 		uint32_t group = d->layers.layer[i].group;
 		struct mt_backtrace backtrace = {0};
-		const struct mt_backtrace_frame *frame;
-		char text[300], *name;
+		char *name;
 
 		if (group == MT_NO_GROUP)
 			continue;
 		mt_backtrace_get(&backtrace, &d->profile, d->symbols, group);
-		frame = mt_backtrace_own(&backtrace);
-		snprintf(text, sizeof text, frame && frame->line ? "%.280s:%u" : "%.280s",
-			frame ? frame->function : "(no stack)", frame ? frame->line : 0);
-		name = mt_fit_source(text, room, mt_screen_utf8(app->screen));
+		name = legend_text(mt_backtrace_own(&backtrace), room, mt_screen_utf8(app->screen));
 		mt_draw_swatch(app->screen, r.row, column, i, MT_ROLE_NUMBER);
 		column += 2 + mt_draw(app->screen, r.row, column + 2, room, MT_ROLE_DIM, name) + 2;
 		free(name);
