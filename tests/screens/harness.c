@@ -103,8 +103,8 @@ static void set_environment(const struct settings *s)
 /* As a shell with job control: memtui has a process group of its own, and its stops are seen. */
 static void lead(int reports, const struct settings *s, char *const *argv)
 {
-	/* a job without a terminal may ignore them */
-	static const int unheard[] = {SIGTSTP, SIGINT, SIGQUIT};
+	/* a job without a terminal may ignore them, and under nohup the last */
+	static const int unheard[] = {SIGTSTP, SIGINT, SIGQUIT, SIGHUP};
 	struct report report;
 
 	signal(SIGTTOU, SIG_IGN);
