@@ -213,7 +213,7 @@ $(O)/demo: tests/programs/demo.c
 
 # ---- packages: installed when missing, by root or sudo; else named ----
 BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish zstd \
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish zstd xz-utils \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
 	@sh tests/packages.sh $(BUILD_PACKAGES)

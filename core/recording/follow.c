@@ -159,7 +159,9 @@ struct mt_facts mt_recording_facts(struct mt_recording *r)
 	if (r->import) {
 		const char *fault = mt_import_fault(r->import, &r->damaged);
 
-		snprintf(r->remark, sizeof r->remark, fault ? "%s: %s" : "", r->path, fault);
+		r->remark[0] = '\0';
+		if (fault)
+			snprintf(r->remark, sizeof r->remark, "%s: %s", r->path, fault);
 	}
 	return (struct mt_facts){
 		.remark = *r->remark ? r->remark : NULL,

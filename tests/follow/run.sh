@@ -165,8 +165,8 @@ make_root() { # DIRECTORY: the leaf, and what it needs
 		cp -L "$f" "$1$f"
 	done
 }
+[ ! $root ] || make_root bare
 if [ $root ] && unshare -mn true 2>/dev/null; then
-	make_root bare
 	make_root whole
 	mount -t proc proc whole/proc && mounted+=("$tmp/whole/proc")
 	same "chroot with /proc" 2 1 chroot whole /leaf a b

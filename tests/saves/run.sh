@@ -77,8 +77,11 @@ scratch=$tmp/open
 [ ! $root ] || as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 chmod a+r known.dat
 reason='Permission denied'
+# The build may lie below a directory that only root can enter.
+built=$memtui
+mkdir bin && cp "$memtui" "$lib" bin && memtui=$tmp/bin/memtui
 each "no permission" closed/file
-as=() scratch=
+as=() scratch= memtui=$built
 
 mkfifo in
 running() { # FILE [M]: record writes it, its program waits, and then makes M allocations
