@@ -102,8 +102,8 @@ static int compare_build_id(int fd, struct mt_build_id id)
 
 /* With memtui's own rights if a build-id tells the file: who knows that knows its contents. Without
  * one, with the rights of whom the recording is. */
-static enum mt_found try_module(const struct mt_finder *f, char *path, struct mt_build_id id,
-	int *fd, char **opened, bool *refused)
+static enum mt_finder_result try_module(const struct mt_finder *f, char *path,
+	struct mt_build_id id, int *fd, char **opened, bool *refused)
 {
 	static const struct mt_rights own;
 
@@ -122,8 +122,8 @@ static enum mt_found try_module(const struct mt_finder *f, char *path, struct mt
 	return MT_FOUND;
 }
 
-enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, struct mt_build_id id,
-	int *fd, char **opened)
+enum mt_finder_result mt_finder_module(const struct mt_finder *f, const char *path,
+	struct mt_build_id id, int *fd, char **opened)
 {
 	bool other = false, refused = false;
 	char *candidates[5];
@@ -141,7 +141,8 @@ enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, stru
 		candidates[count++] = mt_format("/proc/%u/exe", f->root_pid);
 	while (i < count) {
 		bool exe = i + 1 == count && f->root_pid && id.len;
-		enum mt_found found = try_module(f, candidates[i++], id, fd, opened, &refused);
+		enum mt_finder_result found =
+			try_module(f, candidates[i++], id, fd, opened, &refused);
 
 		if (found == MT_FOUND) {
 			while (i < count)

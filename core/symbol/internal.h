@@ -116,10 +116,10 @@ struct mt_finder {
 };
 void mt_finder_init(struct mt_finder *, const struct mt_resolver_options *);
 void mt_finder_free(struct mt_finder *);
-enum mt_found { MT_FOUND, MT_FOUND_NOT, MT_FOUND_OTHER, MT_FOUND_REFUSED };
+enum mt_finder_result { MT_FOUND, MT_FOUND_NOT, MT_FOUND_OTHER, MT_FOUND_REFUSED };
 /* Opens the module's file; *opened (caller frees) is the path that it was found under. */
-enum mt_found mt_finder_module(const struct mt_finder *, const char *path, struct mt_build_id,
-	int *fd, char **opened);
+enum mt_finder_result mt_finder_module(const struct mt_finder *, const char *path,
+	struct mt_build_id, int *fd, char **opened);
 /* Descriptor of the debug file, or -1. path: as the program sees the module; opened: where it was
  * found. link: of .gnu_debuglink with its checksum, or NULL. */
 int mt_finder_debug(const struct mt_finder *, const struct mt_naming *, const char *path,
