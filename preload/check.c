@@ -170,8 +170,8 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 {
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	struct common common = {0};
-	struct mt_frame_words words;
-	struct mt_frame frame;
+	struct mt_unwind_frame_words words;
+	struct mt_unwind_frame frame;
 
 	while (common.frames < mt_tracer.depth_limit) {
 		uint64_t rule = mt_rules_find(state.key), pc = state.key & ~MT_KEY_EXACT;
@@ -206,8 +206,8 @@ static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here,
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
 	uint32_t count = 1;
-	struct mt_frame_words words;
-	struct mt_frame frame;
+	struct mt_unwind_frame_words words;
+	struct mt_unwind_frame frame;
 
 	for (; state.sp < entry->sp && count < INNER_MAX; count++) {
 		if (!may_follow(state.key))

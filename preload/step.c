@@ -10,7 +10,7 @@
 
 struct reader {
 	const struct mt_state *state;
-	struct mt_frame *frame;
+	struct mt_unwind_frame *frame;
 	struct mt_word *words; /* of the frame */
 	uint64_t known;        /* up to here words can be read */
 	uint64_t limit;        /* nothing beyond is looked at */
@@ -59,7 +59,7 @@ static void note_is_fp(const struct reader *r)
 static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reader *r, uint64_t cfa)
 {
 	uint64_t at = cfa + MT_RETURN_ADDRESS_AT_CFA, return_address, saved;
-	struct mt_frame *f = r->frame;
+	struct mt_unwind_frame *f = r->frame;
 
 	if (!read_at(r, at, &return_address))
 		return MT_STEP_CUT;
@@ -233,7 +233,7 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 }
 
 MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_frame *f, struct mt_frame_words *words)
+	struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
 {
 	struct mt_state before = *s;
 	struct reader r = {&before, f, words->at, mt_step_bound(t, s->sp), 0};

@@ -19,7 +19,7 @@ enum mt_step {
 #define MT_FOREIGN_FRAME_MAX (1u << 20)
 
 enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
-	struct mt_frame *, struct mt_frame_words *);
+	struct mt_unwind_frame *, struct mt_unwind_frame_words *);
 
 /* A word of a stack, where nothing may be mapped: the kernel reads it. */
 bool mt_step_read_unknown(uint64_t address, uint64_t *value);
@@ -48,7 +48,7 @@ static inline uint64_t mt_step_saved_fp(uint64_t rule, uint64_t cfa, uint64_t fp
 /* Fills f and its words, and moves s on to the caller. Here the common rules when all goes well,
  * the rest elsewhere. */
 static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_frame *f, struct mt_frame_words *words)
+	struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
 {
 	unsigned kind = mt_rule_kind(rule);
 	uint64_t bound = mt_step_bound(t, s->sp), cfa, return_address, saved;

@@ -79,7 +79,8 @@ static void *put(uint8_t **at, size_t count, size_t size)
 static size_t room_for(size_t frames)
 {
 	return frames
-		* (sizeof(struct mt_memo) + sizeof(struct mt_frame) + sizeof(struct mt_frame_words))
+		* (sizeof(struct mt_memo) + sizeof(struct mt_unwind_frame)
+			+ sizeof(struct mt_unwind_frame_words))
 		+ WORDS(frames) * 2 * sizeof(uint64_t);
 }
 
@@ -106,7 +107,8 @@ static void fill_first_page(struct mt_thread *t)
 	size_t words;
 
 	_Static_assert(sizeof(struct mt_thread) + sizeof(struct mt_branch_set)
-				+ SHORT_DEPTH * (sizeof(struct mt_memo) + sizeof(struct mt_frame))
+				+ SHORT_DEPTH
+					* (sizeof(struct mt_memo) + sizeof(struct mt_unwind_frame))
 				+ (SHORT_DEPTH * 2 + MT_FRAME_WORDS + 8) * 2 * sizeof(uint64_t)
 				+ LINE
 			<= MT_WIRE_PAGE,

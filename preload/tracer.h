@@ -231,12 +231,12 @@ struct mt_word {
 #define MT_FRAME_WORDS 8
 /* One newly walked frame, innermost first: the state, its rule, and what the step from it has
  * read. The words lie apart, since few frames have any. */
-struct mt_frame {
+struct mt_unwind_frame {
 	uint64_t key, sp, fp, rule;
 	uint64_t word_count;     /* MT_WORDS_IMPLIED: the common case, nothing below is filled */
 	struct mt_word saved_fp; /* at NULL: none */
 };
-struct mt_frame_words {
+struct mt_unwind_frame_words {
 	struct mt_word at[MT_FRAME_WORDS];
 };
 #define MT_WORDS_IMPLIED UINT64_MAX /* they follow from the rule and the caller's state */
@@ -279,7 +279,7 @@ struct mt_thread {
 	struct mt_memo *memo;
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;
-	struct mt_frame *frames;
+	struct mt_unwind_frame *frames;
 	struct mt_branch_set *branches;
 	/* of the hash that chooses a set of branches; 0: all are in the first one */
 	uint64_t branch_factor;
@@ -301,7 +301,7 @@ struct mt_thread {
 	uint32_t growing;    /* MT_GROWING_* that this thread holds */
 	uint32_t index;      /* in the thread table */
 	uint32_t word_capacity;
-	struct mt_frame_words *frame_words;
+	struct mt_unwind_frame_words *frame_words;
 	/* Memory for deeper stacks. A thread with shallow ones uses short arrays on the first
 	 * page of its state, so one that sleeps costs that page alone. */
 	uint8_t *first_room;

@@ -70,8 +70,8 @@ static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at,
 
 /* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs
  * it. */
-static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
-	const struct mt_memo *outer, bool fp_live)
+static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words,
+	const struct mt_unwind_frame *f, const struct mt_memo *outer, bool fp_live)
 {
 	const struct mt_word *read = t->frame_words[f - t->frames].at;
 
@@ -127,7 +127,7 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t
 
 	mt_branch_forget_memo(t);
 	mt_signal_fence();
-	for (const struct mt_frame *f = t->frames + walked; f-- > t->frames; outer = m++) {
+	for (const struct mt_unwind_frame *f = t->frames + walked; f-- > t->frames; outer = m++) {
 		if (mt_unlikely(words + MT_FRAME_WORDS + 1 > t->word_capacity)) {
 			fits = false;
 			words = 0;
@@ -337,8 +337,8 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	uint32_t limit = mt_tracer.depth_limit, depth = 0;
 	enum mt_step last = MT_STEP_ON;
-	struct mt_frame_words words;
-	struct mt_frame frame;
+	struct mt_unwind_frame_words words;
+	struct mt_unwind_frame frame;
 	uint64_t rule = 0;
 
 	walk->count = 0;
