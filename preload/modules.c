@@ -24,7 +24,7 @@ static uint32_t logged(void)
 
 void mt_modules_free(void)
 {
-	struct mt_module *info = mt_tracer.module_info;
+	struct mt_loaded_module *info = mt_tracer.module_info;
 
 	/* those of modules that are gone: others may have been reading them */
 	for (uint32_t i = 0; info && i < logged(); i++)
@@ -32,12 +32,13 @@ void mt_modules_free(void)
 			mt_cfi_free_table(&info[i].image);
 	mt_store_release(&mt_tracer.module_info, NULL);
 	if (info)
-		mt_sys_unmap(info, mt_tracer.module_capacity * sizeof(struct mt_module));
+		mt_sys_unmap(info, mt_tracer.module_capacity * sizeof(struct mt_loaded_module));
 }
 
 bool mt_modules_init(void)
 {
-	mt_tracer.module_info = mt_sys_map(mt_tracer.modules.capacity * sizeof(struct mt_module));
+	mt_tracer.module_info =
+		mt_sys_map(mt_tracer.modules.capacity * sizeof(struct mt_loaded_module));
 	if (!mt_tracer.module_info)
 		return false;
 	mt_tracer.module_capacity = mt_tracer.modules.capacity;
@@ -46,7 +47,7 @@ bool mt_modules_init(void)
 	return true;
 }
 
-static bool same(const struct mt_module *module, const struct dl_find_object *object)
+static bool same(const struct mt_loaded_module *module, const struct dl_find_object *object)
 {
 	return module->link_map == object->dlfo_link_map
 		&& module->eh_frame == object->dlfo_eh_frame
@@ -61,7 +62,7 @@ static bool find_gone(void)
 	bool gone = false;
 
 	for (uint32_t i = 0, n = logged(); i < n; i++) {
-		struct mt_module *module = &mt_tracer.module_info[i];
+		struct mt_loaded_module *module = &mt_tracer.module_info[i];
 
 		if (!mt_load_acquire(&module->complete) || mt_load(&module->gone))
 			continue;
@@ -106,7 +107,7 @@ static uint32_t add_module(const struct dl_find_object *object)
 	const char *path = path_of(object->dlfo_link_map);
 	uint32_t id, n = logged();
 	struct mt_wire_module *entry;
-	struct mt_module *module;
+	struct mt_loaded_module *module;
 	bool over_old = false;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -151,7 +152,7 @@ static uint32_t module_of(uint64_t pc)
 	if (mt_object_of((void *)pc, &object) < 0)
 		return MT_NO_MODULE;
 	for (uint32_t i = logged(); i-- > 0;) {
-		struct mt_module *module = &mt_tracer.module_info[i];
+		struct mt_loaded_module *module = &mt_tracer.module_info[i];
 
 		if (mt_load_acquire(&module->complete) && !mt_load(&module->gone)
 			&& same(module, &object))

@@ -109,7 +109,7 @@ struct mt_range {
 };
 
 /* What else the tracer knows of an entry of the module log. */
-struct mt_module {
+struct mt_loaded_module {
 	const void *link_map, *eh_frame;
 	uint64_t start, end;
 	uint32_t gone, complete;
@@ -166,7 +166,7 @@ struct mt_tracer {
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
-	struct mt_module *module_info;
+	struct mt_loaded_module *module_info;
 	uint32_t module_capacity;    /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
 	struct mt_thread *all_threads;
