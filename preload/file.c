@@ -95,11 +95,12 @@ static long choose_sizes(struct mt_wire_header *h)
 	return h->segment_size > longest ? -EFBIG : -ENOMEM;
 }
 
-static void use_range(struct mt_range *range, uint8_t *base, const struct mt_wire_range *wire)
+static void use_range(struct mt_segment_array *range, uint8_t *base,
+	const struct mt_wire_range *wire)
 {
 	uint64_t len = (uint64_t)wire->capacity * wire->entry;
 
-	*range = (struct mt_range){
+	*range = (struct mt_segment_array){
 		.base = base + wire->offset,
 		.capacity = wire->capacity,
 		.entry = wire->entry,
@@ -115,8 +116,8 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 	use_range(&mt_tracer.node_range, base, &h->nodes);
 	use_range(&mt_tracer.rings, base, &h->rings);
 	use_range(&mt_tracer.chunks, base, &h->chunks);
-	mt_tracer.ring_data =
-		(struct mt_range){.capacity = h->ring_data.capacity, .entry = h->ring_data.entry};
+	mt_tracer.ring_data = (struct mt_segment_array){.capacity = h->ring_data.capacity,
+		.entry = h->ring_data.entry};
 	mt_tracer.sizes = h->sizes;
 	mt_tracer.segment_size = h->segment_size;
 	mt_file.data_place = h->ring_data.offset;
@@ -126,7 +127,7 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h,
 	const struct mt_file_blocked *b, long *error)
 {
-	struct mt_range pages = {.entry = 1};
+	struct mt_segment_array pages = {.entry = 1};
 	long p = -EIO;
 
 	if ((*error = mt_file_make_present(fd, &pages, 0, 2 * MT_WIRE_PAGE, b)) == 0)
@@ -177,7 +178,7 @@ static long executed(uint8_t *to)
 /* Executable, directory and arguments, for whoever reads the file on another day. */
 static void write_text(struct mt_wire_header *h)
 {
-	struct mt_range range;
+	struct mt_segment_array range;
 	uint8_t *at, *end;
 	long n;
 	int fd;

@@ -15,7 +15,7 @@ struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forke
 /* In a forked child, whose file is to be its own. */
 void mt_file_forked(void);
 /* Gives the first bytes of a table room in the file; ends the recording where that will not do. */
-bool mt_file_extend(struct mt_range *, uint64_t to);
+bool mt_file_extend(struct mt_segment_array *, uint64_t to);
 /* Ends the recording for a reason, a negative errno, and counts the failure. */
 void mt_file_stop(long error);
 /* The ring's first chunk; NULL: the recording has ended. */

@@ -82,7 +82,7 @@ void mt_file_stop(long error)
  * is all there is. */
 static long extend_data(int fd, uint64_t to, const struct mt_file_blocked *b)
 {
-	struct mt_range *range = &mt_tracer.ring_data;
+	struct mt_segment_array *range = &mt_tracer.ring_data;
 	uint64_t present = mt_load_acquire(&range->present);
 	uint64_t step = to <= FIRST_EXTENSION ? FIRST_EXTENSION
 					      : (to + EXTENSION - 1) / EXTENSION * EXTENSION;

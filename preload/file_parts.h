@@ -59,7 +59,7 @@ void mt_file_block(struct mt_file_blocked *);
 void mt_file_unblock(const struct mt_file_blocked *);
 /* Gives the range's bytes below `to`, which lie at place in the file, room there. Signals are
  * blocked. */
-long mt_file_make_present(int fd, struct mt_range *, uint64_t place, uint64_t to,
+long mt_file_make_present(int fd, struct mt_segment_array *, uint64_t place, uint64_t to,
 	const struct mt_file_blocked *);
 /* Writes the header, and why there is nothing else. Signals are blocked. */
 bool mt_file_write_reason(int fd, const struct mt_wire_header *, long error,

@@ -55,7 +55,7 @@ static long write_zeroes(int fd, uint64_t from, uint64_t to)
 /* The range's bytes from what is present up to `to` lie at place + present in the file. Giving room
  * twice does no harm: threads may do so at once. Returns 0 or a negative errno; -EOPNOTSUPP: zeroes
  * are to be written instead. */
-static long allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+static long allocate(int fd, struct mt_segment_array *range, uint64_t place, uint64_t to)
 {
 	uint64_t present = mt_load_acquire(&range->present);
 
@@ -78,7 +78,7 @@ static long allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to
 
 /* The same by writing, one thread at a time: what another has begun to use must not be written
  * over. */
-static long allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+static long allocate_zeroes(int fd, struct mt_segment_array *range, uint64_t place, uint64_t to)
 {
 	uint64_t present;
 	long error;
@@ -97,7 +97,7 @@ static long allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint
 }
 
 /* Signals are blocked. */
-long mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to,
+long mt_file_make_present(int fd, struct mt_segment_array *range, uint64_t place, uint64_t to,
 	const struct mt_file_blocked *b)
 {
 	long error = allocate(fd, range, place, to);
@@ -127,7 +127,7 @@ bool mt_file_passes(long error)
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
 }
 
-bool mt_file_extend(struct mt_range *range, uint64_t to)
+bool mt_file_extend(struct mt_segment_array *range, uint64_t to)
 {
 	struct mt_file_blocked b;
 	long error;

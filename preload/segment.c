@@ -27,13 +27,13 @@ static uint64_t round_up(uint64_t n)
 
 /* Counts in an opener and says how far the range may grow: trim lowers that first and then waits
  * for openers. */
-static uint64_t begin_open(struct mt_range *range)
+static uint64_t begin_open(struct mt_segment_array *range)
 {
 	__atomic_fetch_add(&range->openers, 1, __ATOMIC_SEQ_CST);
 	return __atomic_load_n(&range->limit, __ATOMIC_SEQ_CST);
 }
 
-static bool protect(struct mt_range *range, uint64_t from, uint64_t to)
+static bool protect(struct mt_segment_array *range, uint64_t from, uint64_t to)
 {
 	if (mt_load(&mt_tracer.sealed)) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
@@ -48,7 +48,7 @@ static bool protect(struct mt_range *range, uint64_t from, uint64_t to)
 }
 
 /* Opens [from, to), raises what is open to `to` and counts the opener out. */
-static bool end_open(struct mt_range *range, uint64_t from, uint64_t to, uint64_t limit)
+static bool end_open(struct mt_segment_array *range, uint64_t from, uint64_t to, uint64_t limit)
 {
 	bool done = to <= limit && protect(range, from, to);
 	uint64_t old = mt_load(&range->open);
@@ -59,7 +59,7 @@ static bool end_open(struct mt_range *range, uint64_t from, uint64_t to, uint64_
 	return done;
 }
 
-MT_COLD bool mt_range_open(struct mt_range *range, uint32_t count)
+MT_COLD bool mt_range_open(struct mt_segment_array *range, uint32_t count)
 {
 	uint64_t limit = begin_open(range), open = mt_load(&range->open);
 	uint64_t need = (uint64_t)count * range->entry;
@@ -72,12 +72,12 @@ MT_COLD bool mt_range_open(struct mt_range *range, uint32_t count)
 	return end_open(range, 0, step, need <= step && count <= range->capacity ? limit : 0);
 }
 
-MT_COLD bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len)
+MT_COLD bool mt_range_open_piece(struct mt_segment_array *range, uint64_t offset, uint64_t len)
 {
 	return end_open(range, offset, offset + len, begin_open(range));
 }
 
-static void trim(struct mt_range *range, uint64_t keep)
+static void trim(struct mt_segment_array *range, uint64_t keep)
 {
 	uint64_t old = mt_load(&range->limit), open;
 
@@ -113,7 +113,7 @@ MT_COLD bool mt_segment_is_borrowed(long pid)
 }
 
 /* Opens a range for so many entries beyond those in use. */
-static void open_ahead(struct mt_range *range, uint64_t used, uint32_t more)
+static void open_ahead(struct mt_segment_array *range, uint64_t used, uint32_t more)
 {
 	uint64_t limit = begin_open(range), need = round_up((used + more) * range->entry);
 	uint64_t open = mt_load(&range->open);
@@ -140,8 +140,8 @@ MT_COLD void mt_segment_leave(void)
 	mt_store_release((uint32_t *)mt_tracer.running, 0);
 }
 
-static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_wire_range *wire,
-	uint32_t entry)
+static bool use_range(struct mt_segment_array *range, uint8_t *segment,
+	const struct mt_wire_range *wire, uint32_t entry)
 {
 	uint64_t len = (uint64_t)wire->capacity * wire->entry;
 
@@ -149,7 +149,7 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 		|| wire->offset < 2 * MT_WIRE_PAGE || wire->offset > mt_tracer.segment_size
 		|| round_up(len) > mt_tracer.segment_size - wire->offset)
 		return false;
-	*range = (struct mt_range){
+	*range = (struct mt_segment_array){
 		.base = segment + wire->offset,
 		.capacity = wire->capacity,
 		.entry = entry,
@@ -381,15 +381,16 @@ static void note_untraced(struct mt_wire_header *parents)
 }
 
 /* All that is mapped of it: under a limit the rest may be the program's own memory by now. */
-static uint64_t mapped(const struct mt_range *range)
+static uint64_t mapped(const struct mt_segment_array *range)
 {
 	uint64_t open = round_up(mt_load(&range->open)), limit = mt_load(&range->limit);
 
 	return !range->base ? 0 : open > limit ? open : limit;
 }
 
-static struct mt_range *const ranges[] = {&mt_tracer.modules, &mt_tracer.threads, &mt_tracer.pcs,
-	&mt_tracer.node_range, &mt_tracer.rings, &mt_tracer.ring_data, &mt_tracer.chunks};
+static struct mt_segment_array *const ranges[] = {&mt_tracer.modules, &mt_tracer.threads,
+	&mt_tracer.pcs, &mt_tracer.node_range, &mt_tracer.rings, &mt_tracer.ring_data,
+	&mt_tracer.chunks};
 #define RANGES (sizeof ranges / sizeof *ranges)
 
 static bool cover(void *at, uint64_t len)
@@ -410,7 +411,7 @@ static void drop_segment(void)
 		uint64_t len = mapped(ranges[i]);
 		uint8_t *base = ranges[i]->base;
 
-		*ranges[i] = (struct mt_range){.base = NULL};
+		*ranges[i] = (struct mt_segment_array){.base = NULL};
 		mt_signal_fence();
 		if (len)
 			mt_sys_unmap(base, len);

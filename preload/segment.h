@@ -25,9 +25,9 @@ void mt_segment_count_missed(void);
 void mt_segment_count_unseen(void);
 /* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be
  * had. */
-bool mt_range_open(struct mt_range *range, uint32_t count);
+bool mt_range_open(struct mt_segment_array *range, uint32_t count);
 /* Opens a piece of a range that is used out of order. */
-bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
+bool mt_range_open_piece(struct mt_segment_array *range, uint64_t offset, uint64_t len);
 /* Gives reserved address space back that is not yet used, but for `keep` bytes in all. */
 void mt_segment_trim(uint64_t keep);
 /* In a child of vfork, which shares the memory: what it does to itself is not to be done to its
@@ -38,7 +38,7 @@ void mt_segment_open_ahead(void);
 /* Ends the recording for good. */
 void mt_segment_leave(void);
 
-static inline bool mt_range_need(struct mt_range *range, uint32_t count)
+static inline bool mt_range_need(struct mt_segment_array *range, uint32_t count)
 {
 	return mt_likely(mt_load_acquire(&range->open) >= (uint64_t)count * range->entry)
 		|| mt_range_open(range, count);

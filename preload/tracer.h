@@ -99,7 +99,7 @@ enum mt_operator {
 };
 
 /* One growing array in the segment. Entries below open can be touched. */
-struct mt_range {
+struct mt_segment_array {
 	uint8_t *base;
 	uint32_t capacity, entry;
 	uint64_t open;  /* bytes that can be read and written */
@@ -165,7 +165,7 @@ struct mt_tracer {
 	uint32_t sealed; /* the program has a system-call filter: no system call any more */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
-	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
+	struct mt_segment_array modules, threads, pcs, node_range, rings, ring_data, chunks;
 	struct mt_loaded_module *module_info;
 	uint32_t module_capacity;    /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
