@@ -15,17 +15,17 @@
 #include <sys/resource.h>
 
 /* ---- recorder -> front process, on a SOCK_SEQPACKET pair ---- */
-enum mt_report_type {
-	MT_REPORT_STARTED,
-	MT_REPORT_REFUSED,
-	MT_REPORT_EXITED, /* the root */
-	MT_REPORT_TROUBLE,
-	MT_REPORT_PROCESS, /* an image is complete, or a process went untraced */
-	MT_REPORT_GOES_ON, /* root ended and complete; others live */
-	MT_REPORT_FINISHED,
+enum mt_notice_type {
+	MT_NOTICE_STARTED,
+	MT_NOTICE_REFUSED,
+	MT_NOTICE_EXITED, /* the root */
+	MT_NOTICE_TROUBLE,
+	MT_NOTICE_PROCESS, /* an image is complete, or a process went untraced */
+	MT_NOTICE_GOES_ON, /* root ended and complete; others live */
+	MT_NOTICE_FINISHED,
 };
-struct mt_report {
-	enum mt_report_type type;
+struct mt_notice {
+	enum mt_notice_type type;
 	pid_t program;
 	int wait_status;
 	uint32_t count; /* GOES_ON: processes */
@@ -269,7 +269,7 @@ void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, con
 void mt_recorder_give_up(struct mt_recorder *, const struct mt_err *);
 /* Of all processes, those of which no trace tells. */
 uint32_t mt_recorder_untraced(struct mt_recorder *);
-void mt_recorder_report(struct mt_recorder *, struct mt_report *);
+void mt_recorder_send_notice(struct mt_recorder *, struct mt_notice *);
 /* Hands one process's line to the service, which sends it to the front. */
 void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
 /* Sends what there is; false when the front does not take it now. */

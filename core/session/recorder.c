@@ -33,7 +33,7 @@ static bool may_be_sent_later(int error)
 	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
 
-void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
+void mt_recorder_send_notice(struct mt_recorder *r, struct mt_notice *message)
 {
 	unsigned tries = 0;
 
@@ -48,17 +48,17 @@ void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
 
 void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
 {
-	struct mt_report message = {.type = MT_REPORT_TROUBLE, .err = *err};
+	struct mt_notice message = {.type = MT_NOTICE_TROUBLE, .err = *err};
 
-	mt_recorder_report(r, &message);
+	mt_recorder_send_notice(r, &message);
 }
 
 void mt_recorder_trouble_of(struct mt_recorder *r, const struct mt_process *p,
 	const struct mt_err *err)
 {
-	struct mt_report message = {.type = MT_REPORT_TROUBLE, .watch = p->pid, .err = *err};
+	struct mt_notice message = {.type = MT_NOTICE_TROUBLE, .watch = p->pid, .err = *err};
 
-	mt_recorder_report(r, &message);
+	mt_recorder_send_notice(r, &message);
 }
 
 uint32_t mt_recorder_untraced(struct mt_recorder *r)
@@ -393,14 +393,14 @@ void mt_recorder_tell(struct mt_recorder *r, const struct mt_session_process *pr
 
 bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 {
-	struct mt_report *message = mt_alloc(sizeof *message);
+	struct mt_notice *message = mt_alloc(sizeof *message);
 	struct mt_unsent *first;
 	bool taken = true;
 
 	pthread_mutex_lock(&r->lock);
 	while (taken && (first = r->unsent)) {
-		*message = (struct mt_report){
-			.type = MT_REPORT_PROCESS,
+		*message = (struct mt_notice){
+			.type = MT_NOTICE_PROCESS,
 			.program = r->program,
 			.process = first->process,
 		};
@@ -455,7 +455,7 @@ static void explain(struct mt_recorder *r)
 static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
 	const struct mt_err *err)
 {
-	struct mt_report message = {.type = MT_REPORT_REFUSED, .err = *err};
+	struct mt_notice message = {.type = MT_NOTICE_REFUSED, .err = *err};
 
 	if (r->program > 0) {
 		kill(r->program, SIGKILL);
@@ -464,7 +464,7 @@ static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
 	if (s->created)
 		remove_output(s->created);
 	mt_service_remove_file(r);
-	mt_recorder_report(r, &message);
+	mt_recorder_send_notice(r, &message);
 	_exit(1);
 }
 
@@ -524,15 +524,15 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	if (start(r, &starting, &err) < 0)
 		refuse(r, &starting, &err);
 	free_starting(&starting);
-	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_STARTED});
+	mt_recorder_send_notice(r, &(struct mt_notice){.type = MT_NOTICE_STARTED});
 	pthread_mutex_unlock(&r->gate);
 	mt_drain_run(r);
 	explain(r);
 	mt_recorder_send_unsent(r, true);
 	keep_terminal(r);
 	mt_service_remove_file(r);
-	mt_recorder_report(r,
-		&(struct mt_report){.type = MT_REPORT_FINISHED,
+	mt_recorder_send_notice(r,
+		&(struct mt_notice){.type = MT_NOTICE_FINISHED,
 			.untraced = mt_recorder_untraced(r)});
 	_exit(0);
 }

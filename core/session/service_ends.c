@@ -95,8 +95,8 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 		if (r->master_fd >= 0)
 			mt_service_read_terminal(s);
 		mt_service_count_others(s); /* before the front hears of this end */
-		mt_recorder_report(r,
-			&(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
+		mt_recorder_send_notice(r,
+			&(struct mt_notice){.type = MT_NOTICE_EXITED, .wait_status = wait_status});
 		atomic_store(&r->root_ended, true);
 	} else if (wait_status == MT_STATUS_UNKNOWN && p->pidfd >= 0 && !mt_process_is_gone(p)) {
 		await_reaping(s, p);
@@ -244,7 +244,7 @@ int mt_service_look_for_end(struct mt_service *s)
 void mt_service_tell_front(struct mt_service *s)
 {
 	struct mt_recorder *r = s->recorder;
-	struct mt_report message = {.type = MT_REPORT_GOES_ON};
+	struct mt_notice message = {.type = MT_NOTICE_GOES_ON};
 
 	s->unsent = !mt_recorder_send_unsent(r, false);
 	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images)
@@ -253,6 +253,6 @@ void mt_service_tell_front(struct mt_service *s)
 	message.count = r->live_count ? r->live_count : 1;
 	message.watch = r->live_count ? r->live[0]->pid : 0;
 	message.untraced = mt_recorder_untraced(r);
-	mt_recorder_report(r, &message);
+	mt_recorder_send_notice(r, &message);
 	s->told = true;
 }

@@ -70,7 +70,7 @@ static void pause_after_failure(void)
 
 /* Waits for the first report: started, refused, or a later one if the kernel had no room for the
  * first. A kernel that is short of memory is asked again. */
-static int await_start(struct mt_session *s, int fd, struct mt_report *report, struct mt_err *err)
+static int await_start(struct mt_session *s, int fd, struct mt_notice *report, struct mt_err *err)
 {
 	unsigned failures = 0;
 	ssize_t n;
@@ -87,7 +87,7 @@ static int await_start(struct mt_session *s, int fd, struct mt_report *report, s
 	if (n != sizeof *report)
 		return mt_fail(err, -ECHILD,
 			"the recorder ended before it could start the program");
-	if (report->type == MT_REPORT_REFUSED) {
+	if (report->type == MT_NOTICE_REFUSED) {
 		if (err)
 			*err = report->err;
 		return report->err.code;
@@ -140,31 +140,31 @@ static void say_how_many(struct mt_front *f)
 	f->troubles = f->troubles > 0;
 }
 
-static void on_report(struct mt_front *f, const struct mt_report *report)
+static void on_report(struct mt_front *f, const struct mt_notice *report)
 {
 	struct mt_session *s = f->session;
 
 	switch (report->type) {
-	case MT_REPORT_EXITED:
+	case MT_NOTICE_EXITED:
 		f->wait_status = report->wait_status;
 		f->has_status = true;
 		break;
-	case MT_REPORT_TROUBLE:
+	case MT_NOTICE_TROUBLE:
 		add_trouble(f, &report->err, !report->watch || report->watch == s->program);
 		break;
-	case MT_REPORT_PROCESS:
+	case MT_NOTICE_PROCESS:
 		MT_GROW(s->processes, s->process_count, s->process_capacity);
 		s->processes[s->process_count++] = report->process;
 		s->untraced += report->process.untraced;
 		s->failed |= report->process.failed && report->process.pid == s->program;
 		break;
-	case MT_REPORT_GOES_ON:
+	case MT_NOTICE_GOES_ON:
 		f->goes_on = true;
 		s->going_on = report->count;
 		s->going_on_pid = report->watch;
 		s->untraced += report->untraced;
 		break;
-	case MT_REPORT_FINISHED:
+	case MT_NOTICE_FINISHED:
 		f->finished = true;
 		if (!f->goes_on)
 			s->untraced += report->untraced;
@@ -176,7 +176,7 @@ static void on_report(struct mt_front *f, const struct mt_report *report)
 int mt_session_start(struct mt_session *s, const struct mt_session_options *o, struct mt_err *err)
 {
 	struct mt_launch launch;
-	struct mt_report first;
+	struct mt_notice first;
 	struct mt_front *f;
 	int error, fd = -1;
 
@@ -209,7 +209,7 @@ void mt_session_unwatched(struct mt_session *s)
 
 static void read_reports(struct mt_front *f)
 {
-	struct mt_report report;
+	struct mt_notice report;
 
 	while (recv(f->report_fd, &report, sizeof report, MSG_DONTWAIT) == sizeof report)
 		on_report(f, &report);
