@@ -17,7 +17,7 @@ static uint64_t address(const void *pool, const void *p)
 
 static void allocated(const struct mt_entry *entry, const void *pool, const void *p, size_t size)
 {
-	struct mt_thread *t = p ? mt_thread_self() : NULL;
+	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
 		mt_event_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, address(pool, p), size,
@@ -34,7 +34,7 @@ MT_EXPORT void memtui_tracer_pool_alloc(const void *pool, const void *p, size_t 
 MT_EXPORT void memtui_tracer_pool_free(const void *pool, const void *p)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = p ? mt_thread_self() : NULL;
+	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
 		mt_event_free(t, &entry, MT_KIND_POOL_FREE, (const void *)address(pool, p),
@@ -46,7 +46,7 @@ MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, con
 	size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = p ? mt_thread_self() : NULL;
+	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (!t)
 		return;
@@ -76,7 +76,7 @@ static unsigned copy_text(uint64_t values[MT_MARK_VALUES], const char *text)
 	return (unsigned)((len + sizeof *values - 1) / sizeof *values);
 }
 
-static void mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+static void mark(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	const char *text)
 {
 	uint64_t values[MT_MARK_VALUES];
@@ -88,7 +88,7 @@ static void mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind
 MT_EXPORT void memtui_tracer_marker(const char *text)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (t)
 		mark(t, &entry, MT_KIND_MARKER, text);
@@ -108,7 +108,7 @@ static void set_recording(bool on)
 MT_EXPORT void memtui_tracer_pause(const char *text)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (!t)
 		return;
@@ -119,7 +119,7 @@ MT_EXPORT void memtui_tracer_pause(const char *text)
 MT_EXPORT void memtui_tracer_resume(const char *text)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (!t)
 		return;

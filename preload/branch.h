@@ -47,7 +47,7 @@ static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind 
 	return entry->pc | (uint64_t)kind << 48;
 }
 
-static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
+static inline struct mt_branch_set *mt_branch_set(const struct mt_thread_state *t,
 	const struct mt_entry *entry)
 {
 	uint64_t hash = (entry->pc ^ entry->sp << 7) * t->branch_factor;
@@ -57,7 +57,8 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
 
 /* Do any of the memo's first words differ? All of them can be read. caller: where the hook returns
  * to. */
-static MT_INLINE bool mt_branch_differs(const struct mt_thread *t, size_t words, uint64_t caller)
+static MT_INLINE bool mt_branch_differs(const struct mt_thread_state *t, size_t words,
+	uint64_t caller)
 {
 	if (words >= MT_ARCH_DIFFER_MANY && mt_likely(!mt_is_loader(caller)))
 		return mt_load(&mt_arch_differ_many)(t->word_at, t->word_value, words);
@@ -65,7 +66,7 @@ static MT_INLINE bool mt_branch_differs(const struct mt_thread *t, size_t words,
 }
 
 /* The memo has changed: is the join still one of its frames? */
-static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *b)
+static inline bool mt_branch_joins(const struct mt_thread_state *t, struct mt_branch *b)
 {
 	const struct mt_memo *m = &t->memo[b->join_index];
 
@@ -87,7 +88,7 @@ static MT_INLINE uint64_t mt_branch_four(const struct mt_word *w)
 
 /* Does the branch answer for a call of this state? The stack is the thread's own, so all words from
  * sp on can be read, whatever they mean. */
-static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branch *b,
+static MT_INLINE bool mt_branch_holds(const struct mt_thread_state *t, struct mt_branch *b,
 	const struct mt_entry *entry)
 {
 	uint64_t differ = (b->sp ^ entry->sp) | ((b->fp ^ entry->fp) & b->fp_mask);
@@ -103,7 +104,7 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branc
 }
 
 /* NULL when no branch answers. */
-static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *t,
+static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread_state *t,
 	const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t tag = mt_branch_tag(entry, kind);
@@ -144,7 +145,7 @@ static inline uint32_t mt_branch_way(struct mt_branch_set *set)
 
 /* A thread that needs few branches touches one page for them: the others come into use when the
  * first set is full. What stays there of other sets is found no more, and replaced in time. */
-static inline bool mt_branch_spreads(struct mt_thread *t, const struct mt_branch_set *set)
+static inline bool mt_branch_spreads(struct mt_thread_state *t, const struct mt_branch_set *set)
 {
 	if (mt_likely(t->branch_factor) || set->next < MT_BRANCH_WAYS)
 		return false;
@@ -152,7 +153,7 @@ static inline bool mt_branch_spreads(struct mt_thread *t, const struct mt_branch
 	return true;
 }
 
-static inline void mt_branch_count_page(struct mt_thread *t, const void *at)
+static inline void mt_branch_count_page(struct mt_thread_state *t, const void *at)
 {
 	uint64_t page = ((uint64_t)at - (uint64_t)t) / MT_WIRE_PAGE;
 
@@ -164,7 +165,7 @@ static inline void mt_branch_count_page(struct mt_thread *t, const void *at)
 
 /* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler
  * may leave this by longjmp at any place: what is not complete has no tag. */
-static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *entry,
+static inline void mt_branch_keep(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, uint32_t kept, uint32_t leaf)
 {
 	struct mt_branch_set *set = mt_branch_set(t, entry);
@@ -216,13 +217,13 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 }
 
 /* Of the memo. */
-static inline void mt_branch_forget_memo(struct mt_thread *t)
+static inline void mt_branch_forget_memo(struct mt_thread_state *t)
 {
 	t->memo_count = 0;
 	t->memo_version++;
 }
 
-static inline void mt_branch_forget(struct mt_thread *t)
+static inline void mt_branch_forget(struct mt_thread_state *t)
 {
 	int sets = t->branch_factor ? MT_BRANCH_SETS : 1;
 

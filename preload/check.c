@@ -41,7 +41,7 @@ static bool stale(uint32_t id)
 		&& !mt_modules_present(pc_entry(id)->address, id);
 }
 
-static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
+static bool agrees_with_walk(struct mt_thread_state *t, const struct mt_entry *entry, uint32_t node)
 {
 	struct mt_walk walk = {.pcs = t->pcs[0]};
 	uint32_t i = 0;
@@ -117,7 +117,7 @@ static bool may_call(const void *function)
  * inside a malloc it would. What it allocates is not the program's. */
 __attribute__((constructor)) static void open_other(void)
 {
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 	struct dl_find_object object;
 	int (*backtrace)(void **, int), error = errno;
 	void *pc, *library, *function;
@@ -147,7 +147,7 @@ static bool readable(uint64_t address)
 	return mt_sys_look(address) == -EINVAL;
 }
 
-static bool has_room(const struct mt_thread *t, uint64_t sp)
+static bool has_room(const struct mt_thread_state *t, uint64_t sp)
 {
 	stack_t alternate;
 
@@ -166,7 +166,7 @@ struct common {
 	bool limit;      /* beyond which ours has not looked */
 };
 
-static struct common common_part(const struct mt_thread *t, const struct mt_entry *entry)
+static struct common common_part(const struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	struct common common = {0};
@@ -201,7 +201,7 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 /* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real
  * operator new. 0 when we do not find our way even there. Where libgcc's may not be let go there,
  * nothing is common. */
-static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here,
+static uint32_t inner_frames(const struct mt_thread_state *t, struct mt_entry here,
 	const struct mt_entry *entry, struct common *common)
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
@@ -241,7 +241,7 @@ static bool agrees_with_other(void *const *pcs, uint32_t count, const struct com
 	return (!common->end || node == MT_NODE_ROOT) && (!common->limit || node == MT_PC_CUT);
 }
 
-static void **other_pcs(struct mt_thread *t, uint32_t level)
+static void **other_pcs(struct mt_thread_state *t, uint32_t level)
 {
 	size_t len = mt_tracer.depth_limit + INNER_MAX + 1;
 
@@ -251,7 +251,7 @@ static void **other_pcs(struct mt_thread *t, uint32_t level)
 }
 
 /* Compares at least the first MT_CHECK_OTHER_FIRST stacks of which something can be compared. */
-static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint32_t node,
+static void check_other(struct mt_thread_state *t, const struct mt_entry *entry, uint32_t node,
 	uint32_t level, uint64_t nth)
 {
 	int (*backtrace)(void **, int) = mt_load_acquire(&mt_tracer.backtrace);
@@ -281,7 +281,7 @@ static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint3
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
+MT_COLD void mt_check(struct mt_thread_state *t, const struct mt_entry *entry, uint32_t node)
 {
 	uint64_t nth;
 
@@ -292,7 +292,7 @@ MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_
 	check_other(t, entry, node, 0, nth);
 }
 
-MT_COLD void mt_check_nested(struct mt_thread *t, const struct mt_entry *entry, uint32_t node,
+MT_COLD void mt_check_nested(struct mt_thread_state *t, const struct mt_entry *entry, uint32_t node,
 	uint32_t level)
 {
 	if (node != MT_PC_TABLE_FULL)

@@ -31,10 +31,10 @@
 #define MT_CHECK_OTHER_EACH 16
 
 /* node: of the innermost frame. */
-void mt_check(struct mt_thread *, const struct mt_entry *entry, uint32_t node);
+void mt_check(struct mt_thread_state *, const struct mt_entry *entry, uint32_t node);
 /* Of an event in a signal handler inside another event: its stack is a full walk as it is. node:
  * the leaf. */
-void mt_check_nested(struct mt_thread *, const struct mt_entry *entry, uint32_t node,
+void mt_check_nested(struct mt_thread_state *, const struct mt_entry *entry, uint32_t node,
 	uint32_t level);
 
 #endif

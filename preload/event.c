@@ -10,7 +10,7 @@ enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
 
 /* An event is under way already. Either this is a signal handler within it, whose stack then shows
  * the hook, or a handler has left that event by longjmp. */
-static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entry)
+static MT_COLD enum turn nested(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	uint64_t level;
 	struct mt_walk walk;
@@ -38,7 +38,7 @@ static inline bool paused(void)
 	return mt_unlikely(!mt_load(&h->recording));
 }
 
-static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
+static inline enum turn begin(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	enum turn turn;
 
@@ -59,7 +59,7 @@ static bool has_stack(unsigned type)
 }
 
 /* Records within another event, and leaves the level that nested() entered. */
-static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *entry,
+static MT_COLD bool record_nested(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, struct mt_item *item)
 {
 	uint64_t level = t->busy - 1;
@@ -87,7 +87,7 @@ static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *en
 }
 
 /* The way of all that is not an everyday allocation or free. */
-static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entry,
+static MT_COLD bool record_item(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, struct mt_item *item)
 {
 	bool done = false;
@@ -104,7 +104,7 @@ static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entr
 	return done;
 }
 
-bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_mark mark, const uint64_t *values, unsigned count)
 {
 	bool continues = mark == MT_MARK_MAP && kind == MT_KIND_MREMAP;
@@ -121,7 +121,7 @@ bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	return record_item(t, entry, kind, &item);
 }
 
-void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_record_type type, uint64_t address, size_t size, size_t usable)
 {
 	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE || address & MT_POINTER_POOL
@@ -144,7 +144,7 @@ void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_k
 		record_item(t, entry, kind, &item);
 }
 
-void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	const void *p, size_t size)
 {
 	uint32_t node;
@@ -185,15 +185,15 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 
 /* The clock is asked for again: a stack takes its time, and a signal handler may forbid the usual
  * one meanwhile. */
-void mt_event_allocated_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, size_t size)
+void mt_event_allocated_anew(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, size_t size)
 {
 	uint32_t node = mt_unwind_anew(t, entry, kind);
 
 	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, false));
 }
 
-static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry *entry,
+static MT_COLD void reallocation_item(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, const void *p, const void *old, size_t size)
 {
 	struct mt_item item = {
@@ -207,8 +207,8 @@ static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry
 	record_item(t, entry, kind, &item);
 }
 
-void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, const void *old, size_t size)
+void mt_event_reallocation(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, const void *old, size_t size)
 {
 	uint32_t node;
 
@@ -234,7 +234,7 @@ void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, en
 	}
 }
 
-bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	const void *p, enum mt_record_type type)
 {
 	uint32_t node = kind;
@@ -258,7 +258,7 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 
 MT_COLD void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 
 	if (recorded)
 		mt_ring_publish_rest(t);

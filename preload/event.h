@@ -10,34 +10,34 @@
 #include "preload/unwind.h"
 
 /* After the real call. entry is the state of the hook's caller; p may be NULL. */
-void mt_event_allocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+void mt_event_allocation(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	const void *p, size_t size);
 /* Second half of a realloc whose release has been recorded: p is its result, NULL when it
  * failed. */
-void mt_event_reallocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, const void *old, size_t size);
+void mt_event_reallocation(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, const void *old, size_t size);
 /* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True:
  * recorded. */
-bool mt_event_free(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+bool mt_event_free(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	const void *p, enum mt_record_type type);
 /* ALLOC or REALLOC of a block that is not the plain allocator's: by its address on the wire, with
  * its usable size. */
-void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_record_type type, uint64_t address, size_t size, size_t usable);
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
-bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+bool mt_event_mark(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_mark mark, const uint64_t *values, unsigned count);
 
 /* The rest of an allocation that has begun, with a stack that is not among the branches. */
-void mt_event_allocated_anew(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, size_t size);
+void mt_event_allocated_anew(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, size_t size);
 
 /* ---- the everyday case, inline where it comes most often ------------------------------------- */
 
 /* The outermost event of a thread begins; false: the general way has to look at it. The running
  * word is read when the state says that an event is under way: a signal handler that forks before
  * returns to a word that is 0, one that forks later sees that there is something to return to. */
-static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry *entry)
+static MT_INLINE bool mt_event_begin(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	if (mt_unlikely(t->busy))
 		return false;
@@ -50,7 +50,7 @@ static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry 
 	return false;
 }
 
-static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_entry *entry,
+static MT_INLINE void mt_event_allocated(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, const void *p, size_t size)
 {
 	struct mt_entry copy;
@@ -75,7 +75,7 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 }
 
 /* A free begins that needs no stack, with the usual clock. False: mt_event_free sees to it. */
-static MT_INLINE bool mt_event_free_begin(struct mt_thread *t, const struct mt_entry *entry)
+static MT_INLINE bool mt_event_free_begin(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	return mt_likely(!mt_load(&mt_tracer.unusual)) && mt_event_begin(t, entry);
 }
@@ -85,7 +85,7 @@ void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded);
 
 /* All of such a free. Nothing is called but what ends it: a hook whose last call this is saves no
  * register. */
-static MT_INLINE void mt_event_free_quick(struct mt_thread *t, enum mt_kind kind, void *p)
+static MT_INLINE void mt_event_free_quick(struct mt_thread_state *t, enum mt_kind kind, void *p)
 {
 	if (mt_unlikely(!mt_ring_record_quick(t, MT_RECORD_FREE, kind, (uint64_t)p, 0, true)))
 		mt_event_free_rest(kind, p, false);
@@ -95,7 +95,7 @@ static MT_INLINE void mt_event_free_quick(struct mt_thread *t, enum mt_kind kind
 		mt_tracer.real.free(p);
 }
 
-static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry,
+static MT_INLINE void mt_event_freed(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_kind kind, const void *p)
 {
 	struct mt_entry copy;

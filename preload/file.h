@@ -21,9 +21,9 @@ void mt_file_stop(long error);
 /* The ring's first chunk; NULL: the recording has ended. */
 struct mt_wire_record *mt_file_first_chunk(uint32_t ring);
 /* Goes on in a new chunk; false: there is none, now or, when the recording has ended, at all. */
-bool mt_file_next_chunk(struct mt_thread *);
+bool mt_file_next_chunk(struct mt_thread_state *);
 /* The same for a thread that loses events since there was none. */
-bool mt_file_retry(struct mt_thread *);
+bool mt_file_retry(struct mt_thread_state *);
 /* Notes both clocks, so that readers can tell the one by the other; tend does so now and then. */
 void mt_file_anchor(void);
 void mt_file_tend(uint64_t now);

@@ -164,7 +164,7 @@ MT_COLD struct mt_wire_record *mt_file_first_chunk(uint32_t ring)
 }
 
 /* All slots below reserve are filled: only the outermost event comes here, before it takes any. */
-MT_COLD bool mt_file_next_chunk(struct mt_thread *t)
+MT_COLD bool mt_file_next_chunk(struct mt_thread_state *t)
 {
 	struct mt_wire_ring *ring = t->ring;
 	uint64_t begin = ring->tail + CHUNK_RECORDS;
@@ -188,7 +188,7 @@ MT_COLD bool mt_file_next_chunk(struct mt_thread *t)
 }
 
 /* Within a gap: not at every event. */
-MT_COLD bool mt_file_retry(struct mt_thread *t)
+MT_COLD bool mt_file_retry(struct mt_thread_state *t)
 {
 	uint64_t now = mt_sys_clock(CLOCK_MONOTONIC);
 

@@ -12,7 +12,7 @@
 static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
 	size_t size)
 {
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (mt_likely(t != NULL))
 		mt_event_allocation(t, entry, kind, p, size);
@@ -22,7 +22,7 @@ MT_EXPORT void *malloc(size_t size)
 {
 	void *p = mt_tracer.real.malloc(size);
 	struct mt_entry entry = MT_ENTRY(); /* not before, or it would have to be kept */
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (mt_likely(t != NULL))
 		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
@@ -40,7 +40,7 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 
 /* The call around it may have been left without a return, its stack be gone: then this is another
  * free. */
-static MT_COLD void free_within(struct mt_thread *t, const struct mt_entry *entry, void *p)
+static MT_COLD void free_within(struct mt_thread_state *t, const struct mt_entry *entry, void *p)
 {
 	struct mt_freeing freeing = t->freeing;
 	bool holds = mt_freeing_holds(t, entry);
@@ -55,7 +55,7 @@ static MT_COLD void free_within(struct mt_thread *t, const struct mt_entry *entr
 /* Records a free, unless the one around it has. False: nothing is to be freed. */
 static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 
 	if (mt_unlikely(!p))
 		return false;
@@ -85,7 +85,7 @@ static MT_COLD void free_slowly(void *p, uint64_t pc, uint64_t sp, uint64_t fp)
 MT_EXPORT void free(void *p)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 
 	if (mt_unlikely(!p) || mt_unlikely(mt_load(&mt_tracer.bootstrap_count)) || mt_unlikely(!t)
 		|| mt_unlikely(t->freeing.p == p) || !mt_event_free_begin(t, &entry))
@@ -108,7 +108,7 @@ static void release_by_size(void *p, size_t alignment, size_t size, bool aligned
 	const struct mt_entry *entry)
 {
 	const struct mt_real *real = &mt_tracer.real;
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	struct mt_freeing before = {0};
 
 	if (!released(p, entry))
@@ -148,8 +148,8 @@ MT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 
 /* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a
  * block come back all the same, it is an allocation. */
-static void *resize_to_nothing(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	void *old)
+static void *resize_to_nothing(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_kind kind, void *old)
 {
 	void *p;
 
@@ -161,7 +161,7 @@ static void *resize_to_nothing(struct mt_thread *t, const struct mt_entry *entry
 
 static void *resize(void *old, size_t size, const struct mt_entry *entry, enum mt_kind kind)
 {
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 	void *p;
 
 	if (!old || mt_unlikely(mt_bootstrap_has(old))) {

@@ -7,7 +7,7 @@ static void called(const struct mt_entry *entry, enum mt_kind kind, uint64_t fir
 	int result)
 {
 	uint64_t values[] = {first, second, (uint64_t)(int64_t)result};
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (t)
 		mt_event_mark(t, entry, kind, MT_MARK_CALL, values, 3);

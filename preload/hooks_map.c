@@ -12,7 +12,7 @@
 
 #define HUGE_PAGE_SHIFT 21 /* where the flags leave it to the system */
 
-static struct mt_thread *thread_of(const struct mt_entry *entry)
+static struct mt_thread_state *thread_of(const struct mt_entry *entry)
 {
 	return mt_allocator_has(entry->pc) ? NULL : mt_thread_self();
 }
@@ -50,7 +50,7 @@ static void mapped(const struct mt_entry *entry, enum mt_kind kind, void *at, ui
 {
 	uint64_t values[] = {(uint64_t)at, len,
 		(uint32_t)protection | (uint64_t)(uint32_t)flags << 32, offset};
-	struct mt_thread *t = thread_of(entry);
+	struct mt_thread_state *t = thread_of(entry);
 
 	if (t)
 		mt_event_mark(t, entry, kind, MT_MARK_MAP, values, 4);
@@ -60,7 +60,7 @@ static void mapped(const struct mt_entry *entry, enum mt_kind kind, void *at, ui
 static bool unmapping(const struct mt_entry *entry, enum mt_kind kind, const void *at, uint64_t len)
 {
 	uint64_t values[] = {(uint64_t)at, len};
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 
 	if (!len || (uint64_t)at % MT_WIRE_PAGE) /* sure to fail, or nothing */
 		return false;
@@ -72,7 +72,7 @@ static void unmap_failed(const struct mt_entry *entry, enum mt_kind kind, const 
 	uint64_t len)
 {
 	uint64_t values[] = {(uint64_t)at, len};
-	struct mt_thread *t = thread_of(entry);
+	struct mt_thread_state *t = thread_of(entry);
 
 	if (t)
 		mt_event_mark(t, entry, kind, MT_MARK_UNMAP_FAILED, values, 2);
@@ -130,7 +130,7 @@ MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...
 	struct mt_entry entry = MT_ENTRY();
 	uint64_t stays = flags & MREMAP_DONTUNMAP ? pages(old_len) : 0;
 	uint64_t given_up = pages(old_len) - stays;
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	bool recorded;
 	void *wanted, *p;
 	va_list rest;

@@ -39,7 +39,7 @@ void mt_libc_family_find(const struct mt_real *plain)
 }
 
 /* Of the provider, or in the place of a call that one of our hooks has made. */
-static struct mt_thread *thread_of(const struct mt_entry *entry)
+static struct mt_thread_state *thread_of(const struct mt_entry *entry)
 {
 	return mt_allocator_has(entry->pc) || mt_is_own(entry->pc) ? NULL : mt_thread_self();
 }
@@ -48,7 +48,7 @@ static struct mt_thread *thread_of(const struct mt_entry *entry)
 static void record(const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
 	const void *p, size_t size)
 {
-	struct mt_thread *t = thread_of(entry);
+	struct mt_thread_state *t = thread_of(entry);
 
 	if (t && p)
 		mt_event_block(t, entry, kind, type, (uint64_t)p, size, size);
@@ -98,7 +98,7 @@ void *mt_libc_allocate(enum mt_kind kind, const struct mt_entry *entry, size_t a
 
 void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	bool recorded;
 	void *p;
 
@@ -125,7 +125,7 @@ void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 
 void mt_libc_free(const struct mt_entry *entry, void *p)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 
 	if (!p || mt_bootstrap_has(p) || (!mt_load((void **)&real.free) && !mt_real_ready()))
 		return;

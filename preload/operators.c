@@ -170,7 +170,7 @@ static bool is_left(const struct mt_entry *call, const struct mt_entry *entry)
 	return !mt_step_read_unknown(at, &pc) || pc != call->pc;
 }
 
-bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
+bool mt_call_holds(const struct mt_thread_state *t, const struct mt_entry *call,
 	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
 {
 	*gone = false;
@@ -186,7 +186,7 @@ bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
 	return !*gone;
 }
 
-bool mt_freeing_holds(struct mt_thread *t, const struct mt_entry *entry)
+bool mt_freeing_holds(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	bool gone;
 
@@ -199,7 +199,7 @@ bool mt_freeing_holds(struct mt_thread *t, const struct mt_entry *entry)
 
 /* Is this call made by the real operator that the pending one has called, or in its place: a tail
  * call? An exception may have left that one: then it is forgotten. */
-static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
+static inline bool belongs(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	bool gone;
 	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, 0, 0, &gone);
@@ -211,15 +211,15 @@ static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
 			|| mt_is_own(entry->pc) || is_of_own(entry->pc));
 }
 
-bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
+bool mt_operators_take(struct mt_thread_state *t, const struct mt_entry *entry, size_t size)
 {
 	return belongs(t, entry) && size >= t->pending_size
 		&& size - t->pending_size < SIZE_SLACK_MAX
 		&& entry->pc - throwing_start >= throwing_end - throwing_start;
 }
 
-void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry,
-	uint32_t kind, uint64_t size, uint64_t start, uint64_t end)
+void mt_pending_begin(struct mt_thread_state *t, struct mt_pending *before,
+	const struct mt_entry *entry, uint32_t kind, uint64_t size, uint64_t start, uint64_t end)
 {
 	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end,
 		t->pending_kind};
@@ -233,7 +233,7 @@ void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const stru
 	t->pending_kind = kind;
 }
 
-bool mt_pending_end(struct mt_thread *t, const struct mt_pending *before)
+bool mt_pending_end(struct mt_thread_state *t, const struct mt_pending *before)
 {
 	bool taken = !t->pending_kind;
 
@@ -252,7 +252,7 @@ bool mt_pending_end(struct mt_thread *t, const struct mt_pending *before)
 static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_entry *entry,
 	size_t size, size_t alignment)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	void *p;
 
 	size += !size;
@@ -298,7 +298,7 @@ static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *ent
 	struct mt_found local;
 	const struct mt_found *found = real(which, entry, &local);
 	struct mt_pending before;
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	void *p;
 
 	if (mt_unlikely(!found->function))
@@ -336,7 +336,7 @@ static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *en
 {
 	struct mt_found local;
 	const struct mt_found *found;
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	struct mt_freeing before;
 
 	if (!p)
@@ -372,7 +372,7 @@ static MT_INLINE void *allocate_quick(enum mt_operator which, const struct mt_en
 	uintptr_t a, uintptr_t b, uintptr_t c)
 {
 	bool often = which == MT_OPERATOR_NEW || which == MT_OPERATOR_NEW_ARRAY;
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 	struct mt_entry copy;
 	void *p = NULL;
 
@@ -391,7 +391,7 @@ static MT_INLINE void *allocate_quick(enum mt_operator which, const struct mt_en
 static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_entry *entry,
 	uintptr_t p, uintptr_t b, uintptr_t c)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 	struct mt_entry copy;
 
 	if (!is_known_plain(which) || mt_unlikely(!p) || mt_unlikely(!t)

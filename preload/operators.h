@@ -19,22 +19,22 @@ struct mt_pending {
 
 /* An allocation inside the real operator new is that of the operator: its kind is t->pending_kind,
  * its caller's state t->pending. False: this allocation is not the operator's. */
-bool mt_operators_take(struct mt_thread *, const struct mt_entry *entry, size_t size);
+bool mt_operators_take(struct mt_thread_state *, const struct mt_entry *entry, size_t size);
 /* Before a call of code in [start, end), and after it: true when an allocation in it has been
  * taken. */
-void mt_pending_begin(struct mt_thread *, struct mt_pending *before, const struct mt_entry *entry,
-	uint32_t kind, uint64_t size, uint64_t start, uint64_t end);
-bool mt_pending_end(struct mt_thread *, const struct mt_pending *before);
+void mt_pending_begin(struct mt_thread_state *, struct mt_pending *before,
+	const struct mt_entry *entry, uint32_t kind, uint64_t size, uint64_t start, uint64_t end);
+bool mt_pending_end(struct mt_thread_state *, const struct mt_pending *before);
 
 /* Whether a call that this thread has made of code in [start, end) is still under way, and entry
  * lies within it: at most limit bytes of stack further on. Its return address must still lie where
  * it was. On other stacks than the thread's own, one of which may lie below another, the call must
  * also come from that code (end 0: whatever code that is), or be in the place of such a call.
  * *gone: it has been left by an exception or longjmp. */
-bool mt_call_holds(const struct mt_thread *, const struct mt_entry *call,
+bool mt_call_holds(const struct mt_thread_state *, const struct mt_entry *call,
 	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone);
 
 /* Of t->freeing, by a call of free or delete for the same block. False: that is forgotten. */
-bool mt_freeing_holds(struct mt_thread *, const struct mt_entry *entry);
+bool mt_freeing_holds(struct mt_thread_state *, const struct mt_entry *entry);
 
 #endif

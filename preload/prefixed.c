@@ -187,7 +187,7 @@ void mt_prefixed_forget(void)
 
 /* A call out of a function of these that this thread has called and that has not returned. Or one
  * that took the place of such a call, or of one of a plain function: it returns to our hook. */
-static bool is_inner(struct mt_thread *t, const struct mt_entry *entry)
+static bool is_inner(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	bool gone, holds;
 
@@ -201,7 +201,7 @@ static bool is_inner(struct mt_thread *t, const struct mt_entry *entry)
 	return holds;
 }
 
-static void *forward(struct mt_thread *t, const struct call *call)
+static void *forward(struct mt_thread_state *t, const struct call *call)
 {
 	uint64_t start, end;
 	struct mt_entry outer;
@@ -224,8 +224,8 @@ static void *forward(struct mt_thread *t, const struct call *call)
 	return p;
 }
 
-static void record(struct mt_thread *t, const struct call *call, enum mt_record_type type, void *p,
-	size_t size)
+static void record(struct mt_thread_state *t, const struct call *call, enum mt_record_type type,
+	void *p, size_t size)
 {
 	enum mt_kind kind = functions[call->which].kind;
 
@@ -262,7 +262,7 @@ static size_t size_of(const struct call *call, const void *p)
 }
 
 /* Notices when the block comes from malloc, whose hook has then recorded it as this call's. */
-static void *allocate(struct mt_thread *t, const struct call *call)
+static void *allocate(struct mt_thread_state *t, const struct call *call)
 {
 	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken;
 	struct mt_pending before;
@@ -286,7 +286,7 @@ static void *allocate(struct mt_thread *t, const struct call *call)
 }
 
 /* A size of 0 may give a block or none; both end the old one. */
-static void *resize(struct mt_thread *t, const struct call *call)
+static void *resize(struct mt_thread_state *t, const struct call *call)
 {
 	size_t size = size_of(call, NULL);
 	enum mt_kind kind = functions[call->which].kind;
@@ -314,7 +314,7 @@ static void *resize(struct mt_thread *t, const struct call *call)
 	return p;
 }
 
-static void *release(struct mt_thread *t, const struct call *call)
+static void *release(struct mt_thread_state *t, const struct call *call)
 {
 	struct mt_freeing before = t->freeing;
 	void *p = (void *)call->a, *result;
@@ -330,7 +330,7 @@ static void *release(struct mt_thread *t, const struct call *call)
 
 /* Has a hook of malloc's family recorded something since? Where the ring has begun anew meanwhile
  * nobody looks. */
-static bool has_recorded(const struct mt_thread *t, uint64_t since)
+static bool has_recorded(const struct mt_thread_state *t, uint64_t since)
 {
 	uint64_t now = mt_load(&t->reserve);
 
@@ -348,7 +348,7 @@ static bool has_recorded(const struct mt_thread *t, uint64_t since)
 
 /* In a wrapper: malloc's hooks record. A block that none of them sees comes from, or goes to, a
  * pool beside malloc. */
-static void *pass_on(struct mt_thread *t, const struct call *call)
+static void *pass_on(struct mt_thread_state *t, const struct call *call)
 {
 	uint64_t before = mt_load(&t->reserve);
 	void *p = forward(t, call);
@@ -370,7 +370,7 @@ static void *pass_on(struct mt_thread *t, const struct call *call)
 
 static void *called(struct call *call)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 
 	find_real(call);
 	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();

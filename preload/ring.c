@@ -26,7 +26,7 @@
 uint32_t mt_areas[MT_AREAS];
 uint64_t mt_owners[MT_OWNERS];
 
-MT_COLD void mt_ring_claim(const struct mt_thread *t, uint32_t *area)
+MT_COLD void mt_ring_claim(const struct mt_thread_state *t, uint32_t *area)
 {
 	uint32_t whose = 0;
 
@@ -80,7 +80,7 @@ MT_COLD void mt_ring_frozen(bool for_good)
 	mt_swap_add(&mt_tracer.frozen, -1);
 }
 
-static uint64_t used(const struct mt_thread *t)
+static uint64_t used(const struct mt_thread_state *t)
 {
 	return mt_load(&t->reserve) - mt_load_acquire(&t->ring->tail);
 }
@@ -107,12 +107,12 @@ static bool recorder_is_dead(void)
 
 /* Differs from one look to the next when the recorder has done something meanwhile, for whichever
  * thread. */
-static uint64_t progress(const struct mt_thread *t)
+static uint64_t progress(const struct mt_thread_state *t)
 {
 	return mt_load_acquire(&t->ring->tail) + mt_load(&mt_tracer.header->tick);
 }
 
-static uint32_t ring_id(const struct mt_thread *t)
+static uint32_t ring_id(const struct mt_thread_state *t)
 {
 	const struct mt_wire_header *h = mt_tracer.header;
 
@@ -122,7 +122,7 @@ static uint32_t ring_id(const struct mt_thread *t)
 
 /* Says that records up to `end` will be written. Returns false while the recorder gives pages below
  * it back. A claim is never taken back, since a signal handler may have relied on it meanwhile. */
-static bool claim(struct mt_thread *t, uint64_t end)
+static bool claim(struct mt_thread_state *t, uint64_t end)
 {
 	uint64_t *claimed = &t->ring->claimed, old = mt_load(claimed), returned;
 
@@ -136,14 +136,14 @@ static bool claim(struct mt_thread *t, uint64_t end)
 	return !returned || end <= returned;
 }
 
-static bool has_room(struct mt_thread *t, unsigned records)
+static bool has_room(struct mt_thread_state *t, unsigned records)
 {
 	return used(t) + NESTED_ROOM + RECORDS_MAX <= t->mask + 1
 		&& claim(t, mt_load(&t->reserve) + records);
 }
 
 /* Waits for room as long as the recorder makes progress. */
-static bool wait_for_room(struct mt_thread *t, unsigned records)
+static bool wait_for_room(struct mt_thread_state *t, unsigned records)
 {
 	struct mt_wire_header *h = mt_tracer.header;
 	struct mt_patience patience = mt_patience(PATIENCE_NS);
@@ -182,7 +182,7 @@ static bool wait_for_room(struct mt_thread *t, unsigned records)
 }
 
 /* Slow is a thread at first, and when what it claimed last has sufficed for long. */
-static bool is_slow(struct mt_thread *t)
+static bool is_slow(struct mt_thread_state *t)
 {
 	if (mt_tracer.standalone)
 		return false;
@@ -194,7 +194,7 @@ static bool is_slow(struct mt_thread *t)
 }
 
 /* Where the next claim ends: with a page. */
-static uint64_t claim_end(const struct mt_thread *t, uint64_t reserve)
+static uint64_t claim_end(const struct mt_thread_state *t, uint64_t reserve)
 {
 	uint64_t pages = t->number <= CLAIM_FIRST_RINGS ? CLAIM_FIRST
 		: t->number <= CLAIM_SOME_RINGS
@@ -207,7 +207,7 @@ static uint64_t claim_end(const struct mt_thread *t, uint64_t reserve)
 /* Sets up to where records need no further look. From three eighths full on the doorbell is rung
  * every eighth: the more is there, the less it costs to wake up for it, but the recorder must get a
  * processor before the ring is full. */
-static void set_limit(struct mt_thread *t)
+static void set_limit(struct mt_thread_state *t)
 {
 	uint64_t capacity = t->mask + 1, reserve = mt_load(&t->reserve), filled = used(t), limit;
 	uint64_t enough = capacity / 8 * 3, claimable = claim_end(t, reserve);
@@ -231,7 +231,7 @@ static void set_limit(struct mt_thread *t)
 }
 
 /* True when a record can be written: waits, or goes on with a gap. */
-static bool make_room(struct mt_thread *t, unsigned records)
+static bool make_room(struct mt_thread_state *t, unsigned records)
 {
 	if (t->gap.active) {
 		/* it may have fallen asleep after the ring's last bells */
@@ -257,7 +257,7 @@ static bool begins(unsigned type)
 	return type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
 }
 
-static void count_lost(struct mt_thread *t, unsigned type)
+static void count_lost(struct mt_thread_state *t, unsigned type)
 {
 	bool allocation = begins(type);
 
@@ -289,7 +289,7 @@ static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 		(struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
 
-static void add_item(const struct mt_thread *t, struct batch *b, const struct mt_item *item)
+static void add_item(const struct mt_thread_state *t, struct batch *b, const struct mt_item *item)
 {
 	bool far_pointer = (item->pointer & 7) || item->pointer >> MT_ADDRESS_BITS;
 	bool large = item->size >= MT_SIZE_EXTENDED;
@@ -312,7 +312,7 @@ static void add_item(const struct mt_thread *t, struct batch *b, const struct mt
 
 /* Takes slots for a batch and fills them. The time is read before, so that nested events behind the
  * slots are later; if one came before them, its time is taken. */
-static uint64_t write(struct mt_thread *t, const struct batch *b)
+static uint64_t write(struct mt_thread_state *t, const struct batch *b)
 {
 	const uint64_t time_mark = MT_RECORD_EXTEND | (uint64_t)MT_EXTEND_TIME << 3;
 	uint64_t expected = mt_load(&t->reserve), now, at;
@@ -337,7 +337,7 @@ static uint64_t write(struct mt_thread *t, const struct batch *b)
 
 /* What must stand before the next record. The thread's state says so until it is written: a nested
  * event that comes first then writes it too, which does no harm. */
-static void add_marks(const struct mt_thread *t, struct batch *b)
+static void add_marks(const struct mt_thread_state *t, struct batch *b)
 {
 	if (t->gap.active) {
 		extend(b, MT_EXTEND_TIME, 0);
@@ -352,7 +352,7 @@ static void add_marks(const struct mt_thread *t, struct batch *b)
 	}
 }
 
-MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item)
+MT_COLD bool mt_ring_record_item(struct mt_thread_state *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
 	uint64_t at;
@@ -384,7 +384,7 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 }
 
 /* The usual reason to come here: the limit is reached, and there is room beyond. */
-static bool raise_limit(struct mt_thread *t)
+static bool raise_limit(struct mt_thread_state *t)
 {
 	uint64_t limit = mt_load(&t->limit);
 
@@ -402,7 +402,7 @@ static bool raise_limit(struct mt_thread *t)
 	return true;
 }
 
-MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node,
+MT_COLD bool mt_ring_record_slow(struct mt_thread_state *t, unsigned type, uint32_t node,
 	uint64_t pointer, uint64_t size)
 {
 	struct mt_item item = {.type = type, .node = node, .pointer = pointer, .size = size};
@@ -413,7 +413,7 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 
 /* Head follows reserve. A nested event changes head only while the two are equal, and leaves them
  * equal: head is read first, so that it can never be set back. */
-static uint64_t publish(struct mt_thread *t)
+static uint64_t publish(struct mt_thread_state *t)
 {
 	uint64_t head = mt_load(&t->ring->head), reserve;
 
@@ -425,7 +425,7 @@ static uint64_t publish(struct mt_thread *t)
 	return reserve;
 }
 
-MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
+MT_COLD void mt_ring_publish_rest(struct mt_thread_state *t)
 {
 	uint64_t reserve;
 
@@ -445,7 +445,7 @@ MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
 
 /* Published at once unless the outer event holds a slot that it has not filled: what is freed here
  * may be another thread's in a moment. */
-MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *item)
+MT_COLD bool mt_ring_record_nested(struct mt_thread_state *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
 	uint64_t at, head;
@@ -479,7 +479,7 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *it
 	return true;
 }
 
-static bool is_done(const struct mt_thread *t, uint64_t at)
+static bool is_done(const struct mt_thread_state *t, uint64_t at)
 {
 	for (uint32_t i = 0; i < t->done_count; i++)
 		if (at - t->done[i].at < t->done[i].count)
@@ -489,7 +489,7 @@ static bool is_done(const struct mt_thread *t, uint64_t at)
 
 /* A signal handler has left the outermost event by longjmp: what it had taken but perhaps not
  * filled becomes void, what nested events finished stays. */
-MT_COLD void mt_ring_abandon(struct mt_thread *t)
+MT_COLD void mt_ring_abandon(struct mt_thread_state *t)
 {
 	uint64_t head = mt_load(&t->ring->head), reserve;
 

@@ -25,16 +25,16 @@ void mt_ring_use_clock(uint32_t clock);
 void mt_ring_freeze(void);
 void mt_ring_frozen(bool for_good);
 /* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
-bool mt_ring_record_item(struct mt_thread *, const struct mt_item *);
-bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer,
+bool mt_ring_record_item(struct mt_thread_state *, const struct mt_item *);
+bool mt_ring_record_slow(struct mt_thread_state *, unsigned type, uint32_t node, uint64_t pointer,
 	uint64_t size);
 /* Within another event of the same thread, from a signal handler: never waits. */
-bool mt_ring_record_nested(struct mt_thread *, const struct mt_item *);
-void mt_ring_abandon(struct mt_thread *);
+bool mt_ring_record_nested(struct mt_thread_state *, const struct mt_item *);
+void mt_ring_abandon(struct mt_thread_state *);
 /* Wakes the recorder if it sleeps. */
 void mt_ring_doorbell(void);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
-void mt_ring_publish_rest(struct mt_thread *);
+void mt_ring_publish_rest(struct mt_thread_state *);
 
 /* ---- who allocated ---------------------------------------------------------------------------
  * The processor reads its time-stamp counter before older loads are done: a free may seem earlier
@@ -69,16 +69,16 @@ static inline uint64_t *mt_ring_owner(uint64_t pointer)
 	return &mt_owners[(pointer >> 4 ^ pointer >> 15) & (MT_OWNERS - 1)];
 }
 
-static inline uint64_t mt_ring_own(const struct mt_thread *t, uint64_t pointer)
+static inline uint64_t mt_ring_own(const struct mt_thread_state *t, uint64_t pointer)
 {
 	return (uint64_t)t->number << MT_ADDRESS_BITS | pointer;
 }
 
 /* The area becomes this thread's, or one that threads share. */
-void mt_ring_claim(const struct mt_thread *, uint32_t *area);
+void mt_ring_claim(const struct mt_thread_state *, uint32_t *area);
 
 /* Before anybody is handed the block. */
-static MT_INLINE void mt_ring_allocates(const struct mt_thread *t, uint64_t pointer)
+static MT_INLINE void mt_ring_allocates(const struct mt_thread_state *t, uint64_t pointer)
 {
 	uint32_t *area = mt_ring_area(pointer), whose = mt_load(area);
 
@@ -89,7 +89,7 @@ static MT_INLINE void mt_ring_allocates(const struct mt_thread *t, uint64_t poin
 	mt_store(mt_ring_owner(pointer), mt_ring_own(t, pointer));
 }
 
-static MT_INLINE bool mt_ring_has_allocated(const struct mt_thread *t, uint64_t pointer)
+static MT_INLINE bool mt_ring_has_allocated(const struct mt_thread_state *t, uint64_t pointer)
 {
 	return mt_likely(mt_load(mt_ring_area(pointer)) == t->number)
 		|| mt_likely(mt_load(mt_ring_owner(pointer)) == mt_ring_own(t, pointer));
@@ -102,8 +102,8 @@ static MT_INLINE bool mt_ring_ends(unsigned type)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, uint64_t pointer,
-	bool usual)
+static MT_INLINE uint64_t mt_ring_now(const struct mt_thread_state *t, unsigned type,
+	uint64_t pointer, bool usual)
 {
 	uint64_t ticks;
 
@@ -124,7 +124,7 @@ static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, 
 /* Writes one record. A nested event that comes before the slot is taken lies before this record in
  * the ring and has set the time: then the delta is 0. One that comes after lies behind it. usual:
  * mt_tracer.unusual has been found 0. False: it takes mt_ring_record_slow, nothing is done. */
-static MT_INLINE bool mt_ring_record_quick(struct mt_thread *t, unsigned type, uint32_t node,
+static MT_INLINE bool mt_ring_record_quick(struct mt_thread_state *t, unsigned type, uint32_t node,
 	uint64_t pointer, uint64_t size, bool usual)
 {
 	uint64_t expected = mt_load(&t->reserve), last, now, delta, at;
@@ -148,7 +148,7 @@ static MT_INLINE bool mt_ring_record_quick(struct mt_thread *t, unsigned type, u
 	return true;
 }
 
-static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node,
+static MT_INLINE bool mt_ring_record(struct mt_thread_state *t, unsigned type, uint32_t node,
 	uint64_t pointer, uint64_t size, bool usual)
 {
 	return mt_likely(mt_ring_record_quick(t, type, node, pointer, size, usual))
@@ -158,7 +158,7 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 /* Lets the recorder see everything written, the event's own record among it, and ends the outermost
  * event. Head stays behind reserve until here, and no nested event publishes itself. False:
  * mt_ring_publish_rest has to follow. */
-static MT_INLINE bool mt_ring_publish_quick(struct mt_thread *t)
+static MT_INLINE bool mt_ring_publish_quick(struct mt_thread_state *t)
 {
 	uint64_t reserve = mt_load(&t->reserve);
 
@@ -170,7 +170,7 @@ static MT_INLINE bool mt_ring_publish_quick(struct mt_thread *t)
 }
 
 /* Ends the outermost event, of which done says whether it has written a record. */
-static inline void mt_ring_publish(struct mt_thread *t, bool done)
+static inline void mt_ring_publish(struct mt_thread_state *t, bool done)
 {
 	if (mt_unlikely(!done) || mt_unlikely(!mt_ring_publish_quick(t)))
 		mt_ring_publish_rest(t);

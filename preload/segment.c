@@ -477,7 +477,7 @@ MT_COLD bool mt_segment_forked(void)
 /* Behind a filter nothing can be mapped in its place: what is left of the event goes to memory that
  * the child has for itself, and the tables count as full. The mask stays: the event may have
  * loaded it before. */
-static void turn_away(struct mt_thread *t)
+static void turn_away(struct mt_thread_state *t)
 {
 	static _Alignas(MT_WIRE_PAGE) uint8_t header[2 * MT_WIRE_PAGE];
 	static struct mt_wire_ring ring;
@@ -496,7 +496,7 @@ static void turn_away(struct mt_thread *t)
 }
 
 /* What the event may look at again is kept: the header and the positions of its ring. */
-MT_COLD void mt_segment_scrap(struct mt_thread *t)
+MT_COLD void mt_segment_scrap(struct mt_thread_state *t)
 {
 	struct mt_wire_ring ring;
 	struct mt_wire_header *copy;

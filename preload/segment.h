@@ -49,7 +49,7 @@ static inline bool mt_range_need(struct mt_segment_array *range, uint32_t count)
 bool mt_segment_forked(void);
 /* In a forked child that is to return into the middle of an event of t: from now on that writes
  * into private memory. */
-void mt_segment_scrap(struct mt_thread *t);
+void mt_segment_scrap(struct mt_thread_state *t);
 
 /* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet,
  * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child.

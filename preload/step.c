@@ -93,7 +93,7 @@ static bool read_word(void *context, uint64_t address, uint64_t *value)
 /* Is there a stack above sp, to which a signal frame at from leads? It may be gone: that of a
  * coroutine's creator, who was interrupted to begin it. Of the thread's own the part above from is
  * known to be there. */
-static bool leads_to_stack(const struct mt_thread *t, uint64_t from, uint64_t sp)
+static bool leads_to_stack(const struct mt_thread_state *t, uint64_t from, uint64_t sp)
 {
 	uint64_t word;
 
@@ -104,7 +104,8 @@ static bool leads_to_stack(const struct mt_thread *t, uint64_t from, uint64_t sp
 	return mt_step_read_unknown((sp - 1) & ~7ull, &word);
 }
 
-static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, struct reader *r)
+static enum mt_step step_signal(const struct mt_thread_state *t, struct mt_state *s,
+	struct reader *r)
 {
 	uint64_t sp, fp, pc;
 
@@ -155,8 +156,8 @@ static enum mt_step step_to_goroutine(struct mt_state *s, struct reader *r)
 /* By frame pointer. On a stack of unknown bounds only within the page of sp, unless all code of the
  * module keeps one. A frame pointer of 0 is that of the outermost frame, or some register of code
  * that keeps none: then the stack counts as cut. */
-static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r,
-	bool kept)
+static enum mt_step step_no_cfi(const struct mt_thread_state *t, struct mt_state *s,
+	struct reader *r, bool kept)
 {
 	uint64_t at = s->fp, fp, pc;
 
@@ -232,8 +233,8 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 	return MT_STEP_ON;
 }
 
-MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
+MT_COLD enum mt_step mt_step_other(const struct mt_thread_state *t, struct mt_state *s,
+	uint64_t rule, struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
 {
 	struct mt_state before = *s;
 	struct reader r = {&before, f, words->at, mt_step_bound(t, s->sp), 0};

@@ -18,7 +18,7 @@ enum mt_step {
 /* A frame of a foreign stack is taken to be no larger than this. */
 #define MT_FOREIGN_FRAME_MAX (1u << 20)
 
-enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
+enum mt_step mt_step_other(const struct mt_thread_state *, struct mt_state *, uint64_t rule,
 	struct mt_unwind_frame *, struct mt_unwind_frame_words *);
 
 /* A word of a stack, where nothing may be mapped: the kernel reads it. */
@@ -26,7 +26,7 @@ bool mt_step_read_unknown(uint64_t address, uint64_t *value);
 
 /* Is it a stack pointer of the thread's own stack? One at its very end is, too: nothing lies beyond
  * that such a stack could go on with. */
-static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
+static inline bool mt_step_is_own(const struct mt_thread_state *t, uint64_t sp)
 {
 	return sp - t->stack_lo <= t->stack_hi - t->stack_lo;
 }
@@ -34,7 +34,7 @@ static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
 /* All words from sp up to this can be read. Of a foreign stack it is known of the page alone that
  * has the word below sp, which was read, or belongs to the frame that called us: the stack may end
  * there. */
-static inline uint64_t mt_step_bound(const struct mt_thread *t, uint64_t sp)
+static inline uint64_t mt_step_bound(const struct mt_thread_state *t, uint64_t sp)
 {
 	return mt_likely(mt_step_is_own(t, sp)) ? t->stack_hi : ((sp - 1) | (MT_WIRE_PAGE - 1)) + 1;
 }
@@ -47,8 +47,8 @@ static inline uint64_t mt_step_saved_fp(uint64_t rule, uint64_t cfa, uint64_t fp
 
 /* Fills f and its words, and moves s on to the caller. Here the common rules when all goes well,
  * the rest elsewhere. */
-static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
+static MT_INLINE enum mt_step mt_step(const struct mt_thread_state *t, struct mt_state *s,
+	uint64_t rule, struct mt_unwind_frame *f, struct mt_unwind_frame_words *words)
 {
 	unsigned kind = mt_rule_kind(rule);
 	uint64_t bound = mt_step_bound(t, s->sp), cfa, return_address, saved;

@@ -8,7 +8,7 @@
 __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 
 /* For want of a ring: this event counts as lost, as do all that follow. */
-static struct mt_thread *stay_untraced(void)
+static struct mt_thread_state *stay_untraced(void)
 {
 	mt_tls.flags |= MT_TLS_UNTRACED;
 	mt_count(MT_COUNTER_THREADS_FULL, 1);
@@ -16,10 +16,10 @@ static struct mt_thread *stay_untraced(void)
 	return NULL;
 }
 
-static struct mt_thread *enter_once(void)
+static struct mt_thread_state *enter_once(void)
 {
 	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	int32_t tid;
 
 	if (phase == MT_PHASE_NEW)
@@ -47,9 +47,9 @@ static struct mt_thread *enter_once(void)
 	return t;
 }
 
-MT_COLD struct mt_thread *mt_thread_enter(void)
+MT_COLD struct mt_thread_state *mt_thread_enter(void)
 {
-	struct mt_thread *t;
+	struct mt_thread_state *t;
 	uint64_t signals;
 	bool blocked;
 
@@ -80,7 +80,7 @@ __attribute__((constructor)) static void started(void)
 	__register_atfork(NULL, NULL, mt_thread_in_child, &__dso_handle);
 }
 
-MT_COLD void mt_thread_recover(struct mt_thread *t)
+MT_COLD void mt_thread_recover(struct mt_thread_state *t)
 {
 	mt_count(MT_COUNTER_ABANDONED, 1);
 	if (t == mt_tls.self)
@@ -96,7 +96,7 @@ MT_COLD void mt_thread_recover(struct mt_thread *t)
 
 bool mt_thread_may_grow(uint32_t table)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 
 	if (__atomic_fetch_or(&mt_tracer.growing, table, __ATOMIC_ACQUIRE) & table)
 		return false;
@@ -107,7 +107,7 @@ bool mt_thread_may_grow(uint32_t table)
 
 void mt_thread_has_grown(uint32_t table)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 
 	__atomic_fetch_and(&mt_tracer.growing, ~table, __ATOMIC_RELEASE);
 	if (t)

@@ -51,7 +51,7 @@ static struct start *take_start(void)
 /* Frees still come after this, from destructors of thread-local objects. */
 static void leave(void *unused)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 	long tid;
 
 	(void)unused;

@@ -14,9 +14,9 @@
 
 /* The states of the parent's threads. own: of the one thread that lives on, which is this one;
  * without it, that thread may come later, and must find its state out of use. */
-static void drop_states(struct mt_thread *own)
+static void drop_states(struct mt_thread_state *own)
 {
-	struct mt_thread *t = mt_tracer.all_threads, *next;
+	struct mt_thread_state *t = mt_tracer.all_threads, *next;
 
 	if (own) { /* from here on the list leads nowhere: another thread may fork meanwhile */
 		mt_store(&own->busy, MT_BUSY_STALE);
@@ -37,7 +37,7 @@ static void drop_states(struct mt_thread *own)
 }
 
 /* Signals are blocked. The state counts as busy until all of it is new. */
-static bool renew(struct mt_thread *t)
+static bool renew(struct mt_thread_state *t)
 {
 	if (t->busy < MT_BUSY_STALE)
 		return true;
@@ -65,7 +65,7 @@ static bool renew(struct mt_thread *t)
 	return true;
 }
 
-bool mt_thread_renew(struct mt_thread *t)
+bool mt_thread_renew(struct mt_thread_state *t)
 {
 	uint64_t signals;
 	bool blocked = mt_signals_block(&signals), done = renew(t);
@@ -75,7 +75,7 @@ bool mt_thread_renew(struct mt_thread *t)
 	return done;
 }
 
-bool mt_thread_find_segment(struct mt_thread *own)
+bool mt_thread_find_segment(struct mt_thread_state *own)
 {
 	uint32_t attached = MT_PHASE_ATTACHED;
 	bool done;
@@ -101,20 +101,20 @@ bool mt_thread_find_segment(struct mt_thread *own)
 
 /* Whether the event that a signal handler had interrupted when it forked has been left by
  * longjmp. */
-static bool has_left(const struct mt_thread *t, const struct mt_entry *entry)
+static bool has_left(const struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	return entry->sp > t->hook_sp && entry->sp - t->stack_lo < t->stack_hi - t->stack_lo
 		&& t->hook_sp - t->stack_lo < t->stack_hi - t->stack_lo;
 }
 
 /* In the middle of an event, which a signal handler has interrupted. */
-static bool is_within(const struct mt_thread *t)
+static bool is_within(const struct mt_thread_state *t)
 {
 	return t && t->busy && t->busy < MT_BUSY_STALE;
 }
 
 /* No handler sees the state between two segments, nor leaves it there by longjmp. */
-static bool change_segment(struct mt_thread *t)
+static bool change_segment(struct mt_thread_state *t)
 {
 	uint64_t signals;
 	bool blocked = mt_signals_block(&signals), done = mt_thread_find_segment(t) && renew(t);
@@ -124,7 +124,7 @@ static bool change_segment(struct mt_thread *t)
 	return done;
 }
 
-MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
+MT_COLD bool mt_thread_forked(struct mt_thread_state *t, const struct mt_entry *entry)
 {
 	bool forked = mt_segment_is_foreign();
 
@@ -144,7 +144,7 @@ MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 
 void mt_thread_prepare(void)
 {
-	struct mt_thread *t = mt_tls.self;
+	struct mt_thread_state *t = mt_tls.self;
 
 	if (mt_likely(!mt_segment_is_foreign()) || is_within(t))
 		return;

@@ -51,7 +51,7 @@ static uint64_t stack_limit(void)
 /* The stack that the kernel gave the process, if sp is on it: in a child that a thread has forked,
  * it is not. A later stack limit, or a mapping in the gap, only makes the lower bound too low,
  * which costs nothing: no word below sp is ever read. */
-void mt_thread_find_main_stack(struct mt_thread *t, uint64_t sp)
+void mt_thread_find_main_stack(struct mt_thread_state *t, uint64_t sp)
 {
 	struct main_stack stack = {.sp = sp};
 
@@ -85,7 +85,7 @@ static size_t room_for(size_t frames)
 }
 
 /* A handler may leave this by longjmp, or fork: the larger numbers come last. */
-static void use_room(struct mt_thread *t, uint8_t *at, uint32_t frames)
+static void use_room(struct mt_thread_state *t, uint8_t *at, uint32_t frames)
 {
 	t->memo = put(&at, frames, sizeof *t->memo);
 	t->word_at = put(&at, WORDS(frames), sizeof *t->word_at);
@@ -100,13 +100,13 @@ static void use_room(struct mt_thread *t, uint8_t *at, uint32_t frames)
 
 /* The first page of a state: the thread, short arrays, and the first set of branches, which the
  * others follow on the next pages. The words of frames, which are rare, lie in the first room. */
-static void fill_first_page(struct mt_thread *t)
+static void fill_first_page(struct mt_thread_state *t)
 {
 	uint8_t *at = (uint8_t *)(t + 1);
 	uint8_t *end = (uint8_t *)t + MT_WIRE_PAGE - sizeof(struct mt_branch_set);
 	size_t words;
 
-	_Static_assert(sizeof(struct mt_thread) + sizeof(struct mt_branch_set)
+	_Static_assert(sizeof(struct mt_thread_state) + sizeof(struct mt_branch_set)
 				+ SHORT_DEPTH
 					* (sizeof(struct mt_memo) + sizeof(struct mt_unwind_frame))
 				+ (SHORT_DEPTH * 2 + MT_FRAME_WORDS + 8) * 2 * sizeof(uint64_t)
@@ -125,7 +125,7 @@ static void fill_first_page(struct mt_thread *t)
 	t->capacity = SHORT_DEPTH < t->first_frames ? SHORT_DEPTH : t->first_frames;
 }
 
-static struct mt_thread *new_state(void)
+static struct mt_thread_state *new_state(void)
 {
 	uint32_t limit = mt_tracer.depth_limit,
 		 frames = limit < FIRST_FRAMES ? limit : FIRST_FRAMES;
@@ -133,7 +133,7 @@ static struct mt_thread *new_state(void)
 	size_t head = MT_WIRE_PAGE + (branches + LINE - 1) / LINE * LINE;
 	size_t len = head + room_for(frames) + limit * MT_NESTED_LEVELS * sizeof(uint32_t);
 	uint8_t *at = mt_sys_map(len);
-	struct mt_thread *t = (struct mt_thread *)at;
+	struct mt_thread_state *t = (struct mt_thread_state *)at;
 
 	if (!t)
 		return NULL;
@@ -149,7 +149,7 @@ static struct mt_thread *new_state(void)
 	return t;
 }
 
-MT_COLD bool mt_thread_deepen(struct mt_thread *t)
+MT_COLD bool mt_thread_deepen(struct mt_thread_state *t)
 {
 	uint32_t limit = mt_tracer.depth_limit, frames = t->capacity;
 	uint64_t old_len = t->room_len;
@@ -177,14 +177,14 @@ MT_COLD bool mt_thread_deepen(struct mt_thread *t)
 	return true;
 }
 
-void mt_thread_unmap(struct mt_thread *t)
+void mt_thread_unmap(struct mt_thread_state *t)
 {
 	if (t->room)
 		mt_sys_unmap(t->room, t->room_len);
 	mt_sys_unmap(t, t->map_len);
 }
 
-bool mt_thread_claim_ring(struct mt_thread *t)
+bool mt_thread_claim_ring(struct mt_thread_state *t)
 {
 	const struct mt_wire_sizes *sizes = &mt_tracer.sizes;
 	uint64_t place, records;
@@ -217,14 +217,14 @@ static bool is_own_process(void)
 
 /* Takes over the state of a thread that is gone: whoever sets its tid to 0. Threads that did not
  * come through us do not say that they leave. */
-static struct mt_thread *recycle(int32_t tid, bool silent)
+static struct mt_thread_state *recycle(int32_t tid, bool silent)
 {
 	long pid = mt_load(&mt_tracer.header->pid);
 
 	/* a child of vfork may see other numbers than its parent */
 	if (!is_own_process() && mt_sys3(SYS_tgkill, pid, pid, 0) != 0)
 		return NULL;
-	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
+	for (struct mt_thread_state *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
 		int32_t old = mt_load_acquire(&t->tid);
 		uint32_t leaving = mt_load_acquire(&t->leaving);
 
@@ -257,7 +257,7 @@ static uint32_t take_thread_entry(void)
 	return id < last ? id : last;
 }
 
-bool mt_thread_register(struct mt_thread *t, int32_t tid)
+bool mt_thread_register(struct mt_thread_state *t, int32_t tid)
 {
 	static const char later[] = "later threads";
 	uint32_t id = take_thread_entry();
@@ -287,9 +287,9 @@ bool mt_thread_register(struct mt_thread *t, int32_t tid)
 	return true;
 }
 
-void mt_thread_enlist(struct mt_thread *t)
+void mt_thread_enlist(struct mt_thread_state *t)
 {
-	struct mt_thread *next = mt_load(&mt_tracer.all_threads);
+	struct mt_thread_state *next = mt_load(&mt_tracer.all_threads);
 
 	do {
 		t->next = next;
@@ -297,9 +297,9 @@ void mt_thread_enlist(struct mt_thread *t)
 }
 
 /* With a ring that nobody had before. */
-static struct mt_thread *add_state(void)
+static struct mt_thread_state *add_state(void)
 {
-	struct mt_thread *t = new_state();
+	struct mt_thread_state *t = new_state();
 
 	if (!t) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
@@ -313,11 +313,11 @@ static struct mt_thread *add_state(void)
 	return t;
 }
 
-struct mt_thread *mt_thread_make(int32_t tid)
+struct mt_thread_state *mt_thread_make(int32_t tid)
 {
 	uint32_t rings = mt_load(&mt_tracer.next_ring);
 	bool looked = rings % LOOK_EVERY == 0 || rings >= mt_tracer.rings.capacity;
-	struct mt_thread *t = recycle(tid, looked);
+	struct mt_thread_state *t = recycle(tid, looked);
 
 	if (!t && rings < mt_tracer.rings.capacity)
 		t = add_state();

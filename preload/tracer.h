@@ -169,7 +169,7 @@ struct mt_tracer {
 	struct mt_loaded_module *module_info;
 	uint32_t module_capacity;    /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
-	struct mt_thread *all_threads;
+	struct mt_thread_state *all_threads;
 	struct mt_start_page *start_pages;
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
@@ -257,7 +257,7 @@ struct mt_freeing {
 /* Why a stack ends before its outermost frame; not 0 if it does. */
 enum mt_cut { MT_CUT_NOT, MT_CUT, MT_CUT_WITHOUT_CFI, MT_CUT_BY_DEPTH };
 
-struct mt_thread {
+struct mt_thread_state {
 	/* every event */
 
 	/* depth of events: more than one when a signal handler allocates within one */
@@ -327,7 +327,7 @@ struct mt_thread {
 	uint64_t map_len;                /* of these pages */
 	void *room;                      /* of memo, words and frames, once they lie elsewhere */
 	uint64_t room_len;
-	struct mt_thread *next;
+	struct mt_thread_state *next;
 };
 
 enum {
@@ -339,7 +339,7 @@ enum {
 };
 /* All that is thread-local. */
 struct mt_tls {
-	struct mt_thread *self;
+	struct mt_thread_state *self;
 	uint32_t flags;
 	uint32_t closing;            /* dlcloses under way */
 	uint32_t unloading;          /* the same, untraced ones too */

@@ -13,12 +13,12 @@
 
 /* Where the last frame of a stack lies is known, but not whether its caller's does: what it took
  * for that may have been another's page, and be gone. */
-static bool may_be_gone(const struct mt_thread *t, uint64_t at)
+static bool may_be_gone(const struct mt_thread_state *t, uint64_t at)
 {
 	return (at ^ (t->memo->sp - 1)) >= MT_WIRE_PAGE && !mt_step_is_own(t, at + 8);
 }
 
-static bool last_holds(const struct mt_thread *t, uint32_t word)
+static bool last_holds(const struct mt_thread_state *t, uint32_t word)
 {
 	uint64_t at = (uint64_t)t->word_at[word], value;
 
@@ -29,7 +29,7 @@ static bool last_holds(const struct mt_thread *t, uint32_t word)
 
 /* Compares words[0, end) from the innermost on: outer ones may be unmapped unless all inner ones
  * hold. Returns 0 when all do, else 1 + the index of the innermost that differs. */
-static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
+static uint32_t verify_foreign(const struct mt_thread_state *t, uint32_t end)
 {
 	const uint64_t *const *at = t->word_at;
 	const uint64_t *value = t->word_value;
@@ -43,7 +43,7 @@ static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 }
 
 /* The same of words on the thread's own stack, which can all be read. */
-static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end, uint64_t caller)
+static inline uint32_t verify_own(const struct mt_thread_state *t, uint32_t end, uint64_t caller)
 {
 	return mt_likely(!mt_branch_differs(t, end, caller)) ? 0 : verify_foreign(t, end);
 }
@@ -61,7 +61,8 @@ static inline bool fp_matters(uint64_t rule, bool outer)
 	return true;
 }
 
-static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at, uint64_t value)
+static MT_INLINE uint32_t note(struct mt_thread_state *t, uint32_t words, uint64_t at,
+	uint64_t value)
 {
 	t->word_at[words] = (const uint64_t *)at;
 	t->word_value[words] = value;
@@ -70,7 +71,7 @@ static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at,
 
 /* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs
  * it. */
-static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words,
+static MT_INLINE uint32_t note_step(struct mt_thread_state *t, uint32_t words,
 	const struct mt_unwind_frame *f, const struct mt_memo *outer, bool fp_live)
 {
 	const struct mt_word *read = t->frame_words[f - t->frames].at;
@@ -91,7 +92,7 @@ static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words,
 	return words;
 }
 
-static bool has_short_arrays(const struct mt_thread *t)
+static bool has_short_arrays(const struct mt_thread_state *t)
 {
 	return t->capacity < t->first_frames;
 }
@@ -102,7 +103,7 @@ static uint32_t pages_of(uint64_t bytes)
 }
 
 /* Of the long arrays, when a stack is deeper than all before. */
-static MT_COLD void count_pages(struct mt_thread *t)
+static MT_COLD void count_pages(struct mt_thread_state *t)
 {
 	uint32_t depth = t->memo_count, words = t->memo[depth - 1].words_end, pages;
 
@@ -118,7 +119,7 @@ static MT_COLD void count_pages(struct mt_thread *t)
 
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo.
  * Returns the node of the innermost frame. When the words do not fit, the memo is left empty. */
-static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t kept,
+static __attribute__((noinline)) uint32_t remember(struct mt_thread_state *t, uint32_t kept,
 	uint32_t walked, uint32_t root)
 {
 	struct mt_memo *m = t->memo + kept, *outer = kept ? m - 1 : NULL;
@@ -166,7 +167,8 @@ struct climb {
 
 /* The memo's frame left - 1 has the state that the climb is at, but word bad differs: the frames up
  * to the one that owns the word are still right. Walks them again by the rules they have. */
-static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb *c, uint32_t bad)
+static __attribute__((noinline)) void climb_to(struct mt_thread_state *t, struct climb *c,
+	uint32_t bad)
 {
 	for (;;) {
 		const struct mt_memo *m = &t->memo[--c->left];
@@ -185,7 +187,8 @@ static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb
 }
 
 /* Walks until the memo answers for the rest; left says how many of its frames do. */
-static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
+static MT_INLINE void climb(struct mt_thread_state *t, struct climb *c, uint32_t limit,
+	bool careful)
 {
 	const struct mt_memo *memo = t->memo, *m = memo + c->left;
 	uint64_t caller = c->state.key;
@@ -232,14 +235,15 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 }
 
 /* From nothing. */
-static MT_COLD void climb_alone(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
+static MT_COLD void climb_alone(struct mt_thread_state *t, struct climb *c, uint32_t limit,
+	bool careful)
 {
 	climb(t, c, limit, careful);
 }
 
 /* A stack for which there is no room keeps its innermost frames, so what is remembered of one is of
  * use only for a stack of the same depth. */
-static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint32_t left,
+static inline bool depth_agrees(const struct mt_thread_state *t, uint32_t walked, uint32_t left,
 	uint32_t limit)
 {
 	if (left == 0)
@@ -268,7 +272,7 @@ MT_COLD void mt_unwind_count(enum mt_cut cut)
 		mt_count(MT_COUNTER_CUT_BY_DEPTH, 1);
 }
 
-uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+uint32_t mt_unwind_anew(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
 	uint32_t limit = t->capacity, node, leaf, root = MT_NODE_ROOT;
@@ -319,7 +323,7 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	return leaf;
 }
 
-uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+uint32_t mt_unwind(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	const struct mt_branch *branch = mt_branch_find(t, entry, kind);
 
@@ -332,7 +336,7 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 
 /* ---- without the memo ------------------------------------------------------------------------ */
 
-void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *walk)
+void mt_walk(struct mt_thread_state *t, const struct mt_entry *entry, struct mt_walk *walk)
 {
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	uint32_t limit = mt_tracer.depth_limit, depth = 0;

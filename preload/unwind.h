@@ -6,9 +6,9 @@
 
 /* Node of the stack that begins with entry, with the kind of the call as its leaf. For the
  * outermost event of a thread: reads and renews the thread's memo. */
-uint32_t mt_unwind(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
+uint32_t mt_unwind(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind);
 /* The same where no branch answers. */
-uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
+uint32_t mt_unwind_anew(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind);
 
 /* A stack walked frame by frame, innermost first, without the tracer's own frames. */
 struct mt_walk {
@@ -20,7 +20,7 @@ struct mt_walk {
 };
 /* Counts a stack that is cut. */
 void mt_unwind_count(enum mt_cut);
-void mt_walk(struct mt_thread *, const struct mt_entry *entry, struct mt_walk *walk);
+void mt_walk(struct mt_thread_state *, const struct mt_entry *entry, struct mt_walk *walk);
 uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind);
 
 #endif

@@ -36,7 +36,7 @@ void mt_prefixed_forget(void) {}
 
 void mt_deepbind_in_child(void) {}
 
-bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
+bool mt_operators_take(struct mt_thread_state *t, const struct mt_entry *entry, size_t size)
 {
 	(void)t, (void)entry, (void)size;
 	return false;
@@ -58,7 +58,7 @@ int race_attach(void)
 static __attribute__((noinline)) void *make(size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 	void *p = malloc(size);
 
 	/* else the compiler knows that nothing is its own before the block */
@@ -71,7 +71,7 @@ static __attribute__((noinline)) void *make(size_t size)
 static __attribute__((noinline)) void drop(void *p)
 {
 	struct mt_entry entry = MT_ENTRY();
-	struct mt_thread *t = mt_thread_self();
+	struct mt_thread_state *t = mt_thread_self();
 
 	if (t)
 		mt_event_freed(t, &entry, MT_KIND_FREE, p);
