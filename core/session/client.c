@@ -20,7 +20,7 @@
 
 struct mt_client {
 	int fd, snapshot_fd, master_fd;
-	struct mt_view *view;
+	struct mt_snapshot_view *view;
 	struct mt_session_entry entry;
 	bool gone;
 	struct mt_message *waiting; /* what the recorder has no room for yet, in order */
@@ -177,7 +177,7 @@ struct mt_client *mt_client_connect_process(const char *name, pid_t process, str
 		c->snapshot_fd = fds[0];
 		c->master_fd = fds[1];
 		c->entry = w.entry;
-		c->view = mt_view_new(c->snapshot_fd, err);
+		c->view = mt_snapshot_view_new(c->snapshot_fd, err);
 		fcntl(c->fd, F_SETFL, O_NONBLOCK);
 	}
 	if (c->view)
@@ -200,7 +200,7 @@ void mt_client_free(struct mt_client *c)
 			looks = 0;
 		}
 	free(c->waiting);
-	mt_view_free(c->view);
+	mt_snapshot_view_free(c->view);
 	if (c->fd >= 0)
 		close(c->fd);
 	if (c->snapshot_fd >= 0)
@@ -228,12 +228,12 @@ bool mt_client_has_terminal(const struct mt_client *c)
 
 uint64_t mt_client_image(const struct mt_client *c)
 {
-	return mt_view_image(c->view);
+	return mt_snapshot_view_image(c->view);
 }
 
 uint32_t mt_client_others(const struct mt_client *c)
 {
-	return mt_view_others(c->view);
+	return mt_snapshot_view_others(c->view);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ int mt_client_update(struct mt_client *c, struct mt_profile *profile, struct mt_
 	int result;
 
 	take_notices(c);
-	result = mt_view_update(c->view, profile, err);
+	result = mt_snapshot_view_update(c->view, profile, err);
 	if (result == 0 && c->gone)
 		return mt_fail(err, -EPIPE, "the recorder has ended");
 	if (result == -EAGAIN && !c->gone)
@@ -278,7 +278,7 @@ static void take_over(struct mt_client *c)
 	size_t n;
 
 	c->kept = mt_alloc(MT_TERMINAL_BYTES);
-	while ((n = mt_view_terminal(c->view, &at, bytes, MT_TERMINAL_BYTES)) > 0) {
+	while ((n = mt_snapshot_view_terminal(c->view, &at, bytes, MT_TERMINAL_BYTES)) > 0) {
 		c->kept_end = at - n;
 		keep(c, bytes, n);
 	}
@@ -305,7 +305,7 @@ size_t mt_client_terminal(struct mt_client *c, uint64_t *at, void *buffer, size_
 	size_t n;
 
 	if (!c->kept)
-		return mt_view_terminal(c->view, at, buffer, len);
+		return mt_snapshot_view_terminal(c->view, at, buffer, len);
 	oldest = c->kept_end > MT_TERMINAL_BYTES ? c->kept_end - MT_TERMINAL_BYTES : 0;
 	if (*at < oldest || *at > c->kept_end)
 		*at = oldest;

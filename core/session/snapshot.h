@@ -21,16 +21,17 @@ void mt_snapshot_others(struct mt_snapshot *, uint32_t count);
 /* From one thread, which may be another than that of publish. */
 void mt_snapshot_terminal(struct mt_snapshot *, const void *bytes, size_t len);
 
-struct mt_view; /* the watcher's side */
+struct mt_snapshot_view; /* the watcher's side */
 /* fd: borrowed. */
-struct mt_view *mt_view_new(int fd, struct mt_err *err);
-void mt_view_free(struct mt_view *);
+struct mt_snapshot_view *mt_snapshot_view_new(int fd, struct mt_err *err);
+void mt_snapshot_view_free(struct mt_snapshot_view *);
 /* 1 changed, 0 nothing new, negative errno. */
-int mt_view_update(struct mt_view *, struct mt_profile *, struct mt_err *err);
-uint32_t mt_view_others(const struct mt_view *);
+int mt_snapshot_view_update(struct mt_snapshot_view *, struct mt_profile *, struct mt_err *err);
+uint32_t mt_snapshot_view_others(const struct mt_snapshot_view *);
 /* Which image of the program was copied last: with another one all ids begin anew. */
-uint64_t mt_view_image(const struct mt_view *);
+uint64_t mt_snapshot_view_image(const struct mt_snapshot_view *);
 /* Copies terminal output from position *at on, and moves it. */
-size_t mt_view_terminal(const struct mt_view *, uint64_t *at, void *buffer, size_t len);
+size_t mt_snapshot_view_terminal(const struct mt_snapshot_view *, uint64_t *at, void *buffer,
+	size_t len);
 
 #endif

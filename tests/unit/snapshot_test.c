@@ -12,7 +12,7 @@
 
 struct fixture {
 	struct mt_snapshot *snapshot;
-	struct mt_view *view;
+	struct mt_snapshot_view *view;
 	struct mt_profile profile, seen;
 	struct mt_err err;
 };
@@ -23,7 +23,7 @@ static int setup(void **state)
 
 	f->snapshot = mt_snapshot_new(&f->err);
 	assert_non_null(f->snapshot);
-	f->view = mt_view_new(mt_snapshot_fd(f->snapshot), &f->err);
+	f->view = mt_snapshot_view_new(mt_snapshot_fd(f->snapshot), &f->err);
 	assert_non_null(f->view);
 	mt_profile_init(&f->profile);
 	mt_profile_init(&f->seen);
@@ -37,7 +37,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	mt_view_free(f->view);
+	mt_snapshot_view_free(f->view);
 	mt_snapshot_free(f->snapshot);
 	mt_profile_free(&f->profile);
 	mt_profile_free(&f->seen);
@@ -63,7 +63,7 @@ static void shows_the_log(void **state)
 	add_marker(f, "one");
 	f->profile.info.paused = 1;
 	mt_snapshot_publish(f->snapshot, &f->profile);
-	assert_int_equal(mt_view_update(f->view, &f->seen, &f->err), 1);
+	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
 	assert_int_equal(f->seen.log_count, 1);
 	assert_int_equal(f->seen.info.paused, 1);
 	add_marker(f, "two");
@@ -72,7 +72,7 @@ static void shows_the_log(void **state)
 	mt_snapshot_publish(f->snapshot, &f->profile);
 	f->profile.free_sites[0].count = 7; /* changes in place */
 	mt_snapshot_publish(f->snapshot, &f->profile);
-	assert_int_equal(mt_view_update(f->view, &f->seen, &f->err), 1);
+	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
 	assert_int_equal(f->seen.log_count, 2);
 	assert_memory_equal(f->seen.log, f->profile.log, 2 * sizeof *f->seen.log);
 	assert_string_equal(mt_strings_get(&f->seen.strings, f->seen.log[1].text), "two");
@@ -91,18 +91,18 @@ static void refuses_what_is_not_there(void **state)
 		f->profile.log[0] = bad[i];
 		mt_snapshot_restart(f->snapshot);
 		mt_snapshot_publish(f->snapshot, &f->profile);
-		assert_true(mt_view_update(f->view, &f->seen, &f->err) < 0);
+		assert_true(mt_snapshot_view_update(f->view, &f->seen, &f->err) < 0);
 	}
 	f->profile.log[0] = (struct mt_log_entry){.thread = MT_NO_THREAD, .text = 99};
 	mt_profile_add_free_site(&f->profile,
 		&(struct mt_free_site){.group = 1, .node = 1, .count = 1});
 	mt_snapshot_restart(f->snapshot);
 	mt_snapshot_publish(f->snapshot, &f->profile);
-	assert_true(mt_view_update(f->view, &f->seen, &f->err) < 0);
+	assert_true(mt_snapshot_view_update(f->view, &f->seen, &f->err) < 0);
 	f->profile.free_sites[0].group = 0;
 	mt_snapshot_restart(f->snapshot);
 	mt_snapshot_publish(f->snapshot, &f->profile);
-	assert_int_equal(mt_view_update(f->view, &f->seen, &f->err), 1);
+	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
 	assert_string_equal(mt_strings_get(&f->seen.strings, f->seen.log[0].text), "");
 }
 

@@ -12,7 +12,7 @@
 
 #define TRIES 64
 
-struct mt_view {
+struct mt_snapshot_view {
 	const uint8_t *base;
 	const struct mt_snapshot_header *header;
 	struct mt_snapshot_layout layout;
@@ -20,7 +20,7 @@ struct mt_view {
 	uint64_t *versions; /* of the chunks copied */
 };
 
-static int map(struct mt_view *v, int fd, struct mt_err *err)
+static int map(struct mt_snapshot_view *v, int fd, struct mt_err *err)
 {
 	int wanted = F_SEAL_SHRINK | F_SEAL_GROW, seals = fcntl(fd, F_GET_SEALS);
 	struct mt_snapshot_header first;
@@ -49,17 +49,17 @@ static int map(struct mt_view *v, int fd, struct mt_err *err)
 	return 0;
 }
 
-struct mt_view *mt_view_new(int fd, struct mt_err *err)
+struct mt_snapshot_view *mt_snapshot_view_new(int fd, struct mt_err *err)
 {
-	struct mt_view *v = mt_alloc(sizeof *v);
+	struct mt_snapshot_view *v = mt_alloc(sizeof *v);
 
 	if (map(v, fd, err) == 0)
 		return v;
-	mt_view_free(v);
+	mt_snapshot_view_free(v);
 	return NULL;
 }
 
-void mt_view_free(struct mt_view *v)
+void mt_snapshot_view_free(struct mt_snapshot_view *v)
 {
 	if (!v)
 		return;
@@ -69,7 +69,7 @@ void mt_view_free(struct mt_view *v)
 	free(v);
 }
 
-static bool counts_fit(const struct mt_view *v, const struct mt_snapshot_counts *c,
+static bool counts_fit(const struct mt_snapshot_view *v, const struct mt_snapshot_counts *c,
 	const struct mt_profile *p)
 {
 #define X(array, count, capacity, least) \
@@ -84,8 +84,8 @@ static bool counts_fit(const struct mt_view *v, const struct mt_snapshot_counts 
 }
 
 /* One copy of a shared array's tail into a growing one of the profile. */
-static void *copy_tail(const struct mt_view *v, void *items, uint32_t *have, uint32_t *capacity,
-	uint32_t count, size_t entry, size_t place)
+static void *copy_tail(const struct mt_snapshot_view *v, void *items, uint32_t *have,
+	uint32_t *capacity, uint32_t count, size_t entry, size_t place)
 {
 	if (count > *capacity) {
 		*capacity = count + count / 2 + 16;
@@ -98,7 +98,7 @@ static void *copy_tail(const struct mt_view *v, void *items, uint32_t *have, uin
 	return items;
 }
 
-static bool copy_strings(const struct mt_view *v, struct mt_strings *strings,
+static bool copy_strings(const struct mt_snapshot_view *v, struct mt_strings *strings,
 	const struct mt_snapshot_counts *c)
 {
 	const uint32_t *offsets = (const uint32_t *)(const void *)(v->base + v->layout.offsets);
@@ -116,7 +116,7 @@ static bool copy_strings(const struct mt_view *v, struct mt_strings *strings,
 	return true;
 }
 
-static bool copy_groups(struct mt_view *v, struct mt_profile *p, uint32_t count)
+static bool copy_groups(struct mt_snapshot_view *v, struct mt_profile *p, uint32_t count)
 {
 	const uint64_t *versions = (const uint64_t *)(const void *)(v->base + v->layout.versions);
 	const struct mt_group *from =
@@ -186,7 +186,8 @@ static void keep_known_paths(struct mt_profile *p)
 			p->blind[i].path = p->blind[i].detail = 0;
 }
 
-static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_snapshot_counts *c)
+static bool copy_all(struct mt_snapshot_view *v, struct mt_profile *p,
+	const struct mt_snapshot_counts *c)
 {
 	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count;
 	uint32_t log = p->log_count;
@@ -213,7 +214,7 @@ static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_sn
 		&& log_exists(p, log);
 }
 
-static void restart(struct mt_view *v, struct mt_profile *p, uint64_t image)
+static void restart(struct mt_snapshot_view *v, struct mt_profile *p, uint64_t image)
 {
 	mt_profile_free(p);
 	mt_profile_init(p);
@@ -222,7 +223,7 @@ static void restart(struct mt_view *v, struct mt_profile *p, uint64_t image)
 	v->image = image;
 }
 
-int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
+int mt_snapshot_view_update(struct mt_snapshot_view *v, struct mt_profile *p, struct mt_err *err)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t sequence = __atomic_load_n(&v->header->sequence, __ATOMIC_ACQUIRE), image;
@@ -255,17 +256,18 @@ int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
 		"the recorder's snapshot changes too fast to be read; open its trace file");
 }
 
-uint64_t mt_view_image(const struct mt_view *v)
+uint64_t mt_snapshot_view_image(const struct mt_snapshot_view *v)
 {
 	return v->image;
 }
 
-uint32_t mt_view_others(const struct mt_view *v)
+uint32_t mt_snapshot_view_others(const struct mt_snapshot_view *v)
 {
 	return (uint32_t)__atomic_load_n(&v->header->others, __ATOMIC_RELAXED);
 }
 
-size_t mt_view_terminal(const struct mt_view *v, uint64_t *at, void *buffer, size_t len)
+size_t mt_snapshot_view_terminal(const struct mt_snapshot_view *v, uint64_t *at, void *buffer,
+	size_t len)
 {
 	const uint8_t *ring = v->base + v->layout.terminal;
 
