@@ -28,7 +28,7 @@ int mt_export_collapsed(const struct mt_report *report, struct mt_err *err)
 	mt_buffer_add(&path, MT_EXPORT_NO_STACK, sizeof MT_EXPORT_NO_STACK - 1);
 	put_line(report, &path, &mt_tree_get(tree, mt_tree_root(tree))->self);
 	path.len = 0;
-	for (struct mt_walk walk = mt_walk_begin(tree); mt_walk_next(&walk);) {
+	for (struct mt_tree_walk walk = mt_tree_walk_begin(tree); mt_tree_walk_next(&walk);) {
 		if (!walk.down) {
 			path.len = lengths[--depth];
 			continue;

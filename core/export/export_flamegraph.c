@@ -38,7 +38,7 @@ static bool is_shown(const struct flame *f, uint32_t node)
 /* What is called is never wider than what calls it: callers of a shown frame are shown. */
 static void measure(struct flame *f)
 {
-	for (struct mt_walk walk = mt_walk_begin(f->tree); mt_walk_next(&walk);) {
+	for (struct mt_tree_walk walk = mt_tree_walk_begin(f->tree); mt_tree_walk_next(&walk);) {
 		const struct mt_tree_node *at = mt_tree_get(f->tree, walk.node);
 
 		if (!walk.down)
@@ -215,7 +215,8 @@ static void put_frames(struct flame *f)
 		PAD, TOP, WIDTH - 2 * PAD, f->height - TOP);
 	if (f->total)
 		put_frame(f, root, 0);
-	for (struct mt_walk walk = mt_walk_begin(f->tree); f->total && mt_walk_next(&walk);) {
+	for (struct mt_tree_walk walk = mt_tree_walk_begin(f->tree);
+		f->total && mt_tree_walk_next(&walk);) {
 		const struct mt_tree_node *at = mt_tree_get(f->tree, walk.node);
 
 		if (!is_shown(f, walk.node))

@@ -10,14 +10,14 @@
 
 /* A way through a call tree that does not recurse: stacks of the program can be deeper than our
  * own. */
-struct mt_walk {
+struct mt_tree_walk {
 	const struct mt_tree *tree;
 	uint32_t node;
 	bool down; /* whether the node was entered, not left */
 };
 /* The next step, while there is one: each node but the root is entered, then its children, then it
  * is left. */
-static inline bool mt_walk_next(struct mt_walk *walk)
+static inline bool mt_tree_walk_next(struct mt_tree_walk *walk)
 {
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, walk->node);
 	uint32_t next = walk->down ? at->first_child : at->next_sibling;
@@ -30,9 +30,9 @@ static inline bool mt_walk_next(struct mt_walk *walk)
 	walk->node = next != MT_NO_NODE ? next : at->parent;
 	return walk->node != mt_tree_root(walk->tree);
 }
-static inline struct mt_walk mt_walk_begin(const struct mt_tree *tree)
+static inline struct mt_tree_walk mt_tree_walk_begin(const struct mt_tree *tree)
 {
-	return (struct mt_walk){tree, mt_tree_root(tree), true};
+	return (struct mt_tree_walk){tree, mt_tree_root(tree), true};
 }
 
 /* A node's function, or module+0xoffset; caller frees. */

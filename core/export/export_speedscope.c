@@ -61,7 +61,7 @@ static void put_frames(struct scope *s)
 	mt_json_key(&s->json, "frames");
 	mt_json_open(&s->json, '[');
 	put_frame(s, &frame, frame.function);
-	for (struct mt_walk walk = mt_walk_begin(s->tree); mt_walk_next(&walk);) {
+	for (struct mt_tree_walk walk = mt_tree_walk_begin(s->tree); mt_tree_walk_next(&walk);) {
 		if (!walk.down)
 			continue;
 		mt_tree_label(s->tree, walk.node, &frame);
@@ -106,12 +106,12 @@ static void put_stacks(struct scope *s, enum mt_metric metric, bool weights)
 	s->depth = 0;
 	mt_json_key(&s->json, weights ? "weights" : "samples");
 	mt_json_open(&s->json, '[');
-	for (struct mt_walk walk = mt_walk_begin(s->tree);;) {
+	for (struct mt_tree_walk walk = mt_tree_walk_begin(s->tree);;) {
 		if (value && walk.down && weights)
 			mt_json_number(&s->json, value);
 		else if (value && walk.down)
 			put_sample(s);
-		if (!mt_walk_next(&walk))
+		if (!mt_tree_walk_next(&walk))
 			break;
 		if (!walk.down) {
 			s->depth--;
