@@ -116,7 +116,7 @@ struct mt_config;  /* config.h */
 struct mt_restore; /* restore.c */
 struct mt_history; /* history.h */
 
-struct mt_columns {
+struct mt_chosen_columns {
 	uint8_t metric[MT_METRIC_COUNT];
 	uint32_t count;
 };
@@ -240,8 +240,8 @@ struct mt_app {
 	uint32_t suspect;
 	char wrapper
 		[256]; /* what many lines of the groups name, if it may be a wrapper; or empty */
-	struct mt_columns columns; /* of the list of groups; none: the first that fit */
-	bool whole_names;          /* template arguments are not folded */
+	struct mt_chosen_columns columns; /* of the list of groups; none: the first that fit */
+	bool whole_names;                 /* template arguments are not folded */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
@@ -453,8 +453,8 @@ void mt_signals_open(struct mt_app *);
 /* ---- user/columns.c ---- */
 void mt_columns_open(struct mt_app *);
 /* From and to names of metrics, separated by blanks. */
-void mt_columns_parse(struct mt_columns *, const char *text);
-void mt_columns_text(const struct mt_columns *, char out[256]);
+void mt_chosen_columns_parse(struct mt_chosen_columns *, const char *text);
+void mt_chosen_columns_text(const struct mt_chosen_columns *, char out[256]);
 
 /* ---- editor.c ---- */
 void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */

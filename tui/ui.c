@@ -84,7 +84,7 @@ static void take_config(struct mt_app *app)
 		mt_app_say(app, "%s", text);
 	}
 	mt_faults_free(&faults);
-	mt_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
+	mt_chosen_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
 }
 
 /* The theme that is asked for, or that of the settings; NULL: the usual one. Where the user's own

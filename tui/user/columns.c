@@ -16,7 +16,7 @@ struct chooser {
 	uint32_t chosen;
 };
 
-void mt_columns_parse(struct mt_columns *columns, const char *text)
+void mt_chosen_columns_parse(struct mt_chosen_columns *columns, const char *text)
 {
 	char copy[256], *next = copy, *name;
 
@@ -33,7 +33,7 @@ void mt_columns_parse(struct mt_columns *columns, const char *text)
 	}
 }
 
-void mt_columns_text(const struct mt_columns *columns, char out[256])
+void mt_chosen_columns_text(const struct mt_chosen_columns *columns, char out[256])
 {
 	size_t len = 0;
 
@@ -52,7 +52,7 @@ static void use(struct mt_app *app)
 
 	memcpy(app->columns.metric, c->metric, c->chosen);
 	app->columns.count = c->chosen;
-	mt_columns_text(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
+	mt_chosen_columns_text(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
 	app->config->given[MT_SETTING_COLUMNS] = true;
 }
 

@@ -55,7 +55,7 @@ static char *describe(struct mt_app *app)
 	/* what was compared is not there the next time */
 	if (view >= MT_VIEW_TABS || view == MT_VIEW_DIFF)
 		view = MT_VIEW_MAIN;
-	mt_columns_text(&app->columns, columns);
+	mt_chosen_columns_text(&app->columns, columns);
 	mt_tree_rows_text(&app->tree, folds, sizeof folds);
 	text = mt_format(
 		"view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns "
@@ -99,7 +99,7 @@ static void use_line(struct mt_app *app, const char *name, const char *value)
 	} else if (!strcmp(name, "inverted") && app->data.inverted != !strcmp(value, "yes")) {
 		mt_data_invert(&app->data);
 	} else if (!strcmp(name, "columns")) {
-		mt_columns_parse(&app->columns, value);
+		mt_chosen_columns_parse(&app->columns, value);
 	} else if (!strcmp(name, "level") && isdigit((unsigned char)*value)) {
 		app->tree.level = (unsigned)strtoul(value, NULL, 10);
 	} else if (!strcmp(name, "folds")) {

@@ -29,7 +29,7 @@ struct layout {
 static struct layout lay_out(const struct mt_app *app, int width)
 {
 	struct layout l = {0};
-	const struct mt_columns *chosen = &app->columns;
+	const struct mt_chosen_columns *chosen = &app->columns;
 	int room = width - 2 - SWATCH - COLUMN
 		- (width >= 78 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
 	int sorted = -1;
