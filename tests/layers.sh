@@ -1,6 +1,7 @@
 #!/bin/sh
 # layers.sh BUILD: the architecture's arrows, checked. Inside core a folder includes only itself and earlier ones;
 # core includes nothing of tui and references no curses symbol; preload includes core/wire.h alone and imports libc alone.
+# Each tag names one struct.
 set -u
 build=$1
 bad=0
@@ -29,6 +30,12 @@ while read -r symbol; do
 done <<LIST
 $(nm -D --undefined-only "$build/libmemtui.so" | awk '{print $NF}' | sed 's/@.*//' | sort -u)
 LIST
+# A tag names one struct (enum, union) in all of the sources, so that a search for it finds one definition.
+for tag in $(grep -rhoE '^[[:blank:]]*([a-z]+ )*(struct|enum|union) mt_[a-z0-9_]+ *(__attribute__.*)?\{' \
+	--include='*.[ch]' core preload tui | sed -E 's/.*(struct|enum|union) (mt_[a-z0-9_]+).*/\2/' | sort | uniq -d); do
+	fail "more than one definition of $tag:" $(grep -rnoE "(struct|enum|union) $tag *(__attribute__.*)?\{" --include='*.[ch]' \
+		core preload tui | sed -E 's/:[^:]*$//')
+done
 # Every character that is not ASCII, as itself or as an escape, stands in the one table of glyphs.
 strange=$(LC_ALL=C grep -nE "$(printf '[\200-\377]')|\\\\(x[c-fC-F][0-9a-fA-F]|[uU][0-9a-fA-F]{4}|3[0-7][0-7])" tui/*.[ch] tui/*/*.[ch] | grep -v '^tui/terminal/glyphs\.')
 [ -z "$strange" ] || fail "a glyph outside tui/terminal/glyphs.h: $strange"
