@@ -28,7 +28,7 @@ INLINED void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, 
 		bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
 
 		b->addresses[i] = mt_wire_record_pointer(&record) << 3;
-		b->rows[i] = mt_grid_row(&m->match.grid, b->addresses[i]);
+		b->rows[i] = mt_grid_row(&m->live.grid, b->addresses[i]);
 		b->begun[b->begins] =
 			&m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
 		b->ended[b->ends] = (uint8_t)i;
@@ -38,7 +38,7 @@ INLINED void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, 
 		b->begins += !end;
 		if (!pooled)
 			continue;
-		b->homes[i] = mt_pool_home(&m->match.pool, mt_pool_hash(b->addresses[i]));
+		b->homes[i] = mt_pool_home(&m->live.pool, mt_pool_hash(b->addresses[i]));
 		__builtin_prefetch(b->homes[i], 1);
 	}
 }
@@ -77,7 +77,7 @@ INLINED void fetch_ends(const struct mt_group *groups, const struct batch *b)
 void mt_ahead_fetch(struct mt_merge *m, struct mt_ring *r, uint64_t position)
 {
 	const struct mt_group *groups = m->model->profile->groups;
-	const struct mt_pool *pool = &m->match.pool;
+	const struct mt_pool *pool = &m->live.pool;
 	bool pooled = pool->cell_count - pool->free_count >= MT_AHEAD_MANY;
 	uint64_t left = r->first_head - position;
 	unsigned count = left < BATCH ? (unsigned)left : BATCH;

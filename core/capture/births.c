@@ -151,8 +151,8 @@ static const struct mt_release *find_released(const struct mt_births *b, uint64_
 /* Copies the block, if it lives. */
 static bool find_live(struct mt_merge *m, const struct mt_birth *birth, struct mt_pool_cell *block)
 {
-	struct mt_match_place place;
-	const struct mt_pool_cell *cell = mt_match_look_up(&m->match, birth->address, &place);
+	struct mt_live_table_place place;
+	const struct mt_pool_cell *cell = mt_live_table_look_up(&m->live, birth->address, &place);
 
 	if (!cell || cell->number != birth->number)
 		return false;
@@ -170,7 +170,7 @@ static void trim_from(struct mt_merge *m, uint64_t from)
 		const struct mt_birth birth = b->items[i];
 
 		mt_segment_tick_at(m->segment, i);
-		if (mt_match_is(&m->match, birth.address, birth.number)
+		if (mt_live_table_is(&m->live, birth.address, birth.number)
 			|| (b->released_count && find_released(b, birth.number)))
 			b->items[kept++] = birth;
 	}

@@ -37,20 +37,20 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 static void imply_end(struct mt_merge *, struct mt_ring *, uint64_t address);
 
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r,
-	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_live_table_place *place)
 {
 	mt_merge_fetch(m, address, stamp, false, nesting);
-	if (!mt_match_look_up(&m->match, address, place))
+	if (!mt_live_table_look_up(&m->live, address, place))
 		return;
 	imply_end(m, r, address);
-	mt_match_look_up(&m->match, address, place);
+	mt_live_table_look_up(&m->live, address, place);
 }
 
 /* Nothing lives at the address afterwards; place is where a block of this address goes. */
 HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	unsigned nesting, struct mt_match_place *place)
+	unsigned nesting, struct mt_live_table_place *place)
 {
-	if (__builtin_expect(mt_match_look_up(&m->match, d->pointer, place) != NULL, 0))
+	if (__builtin_expect(mt_live_table_look_up(&m->live, d->pointer, place) != NULL, 0))
 		clear_found(m, r, d->pointer, d->time, nesting, place);
 }
 
@@ -110,13 +110,13 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 {
 	const struct mt_pool_cell *previous =
 		reallocated && reallocated->known ? &reallocated->cell : NULL;
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 	struct mt_pool_cell b;
 
 	clear_address(m, r, d, nesting, &place);
 	b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
 		previous != NULL);
-	mt_match_insert_at(&m->match, &place, &b);
+	mt_live_table_insert_at(&m->live, &place, &b);
 	if (m->births && previous)
 		mt_births_continue(m->births, b.number, reallocated);
 	emit(m, r, &b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
@@ -142,9 +142,9 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_c
  * it is to be treated as any other. */
 HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	struct mt_match_open *open = m->one_by_one || r->open
+	struct mt_live_table_open *open = m->one_by_one || r->open
 		? NULL
-		: mt_match_open(&m->match, mt_event_slot(m, r), d->pointer);
+		: mt_live_table_open(&m->live, mt_event_slot(m, r), d->pointer);
 
 	if (!open)
 		return false;
@@ -165,7 +165,7 @@ static __attribute__((noinline)) void on_other_allocation(struct mt_merge *m, st
 /* False: others have looked for the block, and it is in the table. */
 HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	const struct mt_pool_cell *cell = mt_match_close(&m->match, r->open, d->pointer);
+	const struct mt_pool_cell *cell = mt_live_table_close(&m->live, r->open, d->pointer);
 
 	r->open = NULL;
 	if (cell)
@@ -196,15 +196,15 @@ struct change {
 	uint64_t address, stamp;
 	uint32_t node;
 	unsigned nesting;
-	struct mt_match_place *place;
+	struct mt_live_table_place *place;
 };
 
 /* Its allocation may have to come first. */
 static __attribute__((noinline)) struct mt_pool_cell *fetch_block(struct mt_merge *m,
-	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_live_table_place *place)
 {
 	return mt_merge_fetch(m, address, stamp, true, nesting)
-		? mt_match_look_up(&m->match, address, place)
+		? mt_live_table_look_up(&m->live, address, place)
 		: NULL;
 }
 
@@ -215,7 +215,7 @@ HOT void *find(void *of, enum mt_block_state state)
 	struct mt_pool_cell *found;
 
 	if (state == MT_BLOCK_LIVE) {
-		found = mt_match_look_up(&c->m->match, c->address, c->place);
+		found = mt_live_table_look_up(&c->m->live, c->address, c->place);
 		return __builtin_expect(found != NULL, 1)
 			? found
 			: fetch_block(c->m, c->address, c->stamp, c->nesting, c->place);
@@ -252,7 +252,7 @@ static void evict(void *of, void *released)
 	const struct change *c = of;
 	const struct mt_release *open = released;
 
-	if (mt_match_has(&c->m->match, open->cell.address))
+	if (mt_live_table_has(&c->m->live, open->cell.address))
 		imply_end(c->m, c->r, open->cell.address);
 }
 
@@ -315,17 +315,17 @@ HOT void move(void *of, void *block, enum mt_block_state state)
 	const struct mt_release *open = block;
 
 	if (state != MT_BLOCK_LIVE) {
-		mt_match_remove_at(&c->m->match, c->address, c->place);
+		mt_live_table_remove_at(&c->m->live, c->address, c->place);
 		return;
 	}
-	mt_match_insert(&c->m->match, &open->cell);
+	mt_live_table_insert(&c->m->live, &open->cell);
 }
 
 static const struct mt_block_table by_address = {find, refuse, evict, act, move};
 
 static void imply_end(struct mt_merge *m, struct mt_ring *r, uint64_t address)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 	struct change c = {.m = m, .r = r, .address = address, .place = &place};
 
 	mt_block_change(&by_address, &c, MT_BLOCK_IMPLIED_END);
@@ -335,7 +335,7 @@ static void imply_end(struct mt_merge *m, struct mt_ring *r, uint64_t address)
 HOT void on_change(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting, enum mt_block_change change)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place};
 
 	mt_block_change(&by_address, &c, change);
@@ -362,11 +362,11 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	on_other_allocation(m, r, d, nesting, open);
 	if (!x.has_usable || x.usable > MT_BLOCK_BYTES_MAX)
 		return;
-	struct mt_match_place place;
-	const struct mt_pool_cell *b = mt_match_look_up(&m->match, d->pointer, &place);
+	struct mt_live_table_place place;
+	const struct mt_pool_cell *b = mt_live_table_look_up(&m->live, d->pointer, &place);
 
 	if (b) {
-		mt_slack_note(&m->slack, &m->match, b, x.usable, m->segment);
+		mt_slack_note(&m->slack, &m->live, b, x.usable, m->segment);
 		emit_note(m, r, MT_NOTE_USABLE, x.usable);
 	}
 }
@@ -423,7 +423,7 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	unsigned nesting)
 {
 	if (r->open) { /* for its end, which comes before its turn; or the ring is damaged */
-		mt_match_drop(&m->match, r->open);
+		mt_live_table_drop(&m->live, r->open);
 		r->open = NULL;
 	}
 	mt_event_set_time(m, d->time);

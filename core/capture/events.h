@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) struct mt_event mt_event_of(const s
 /* Which open block is the ring's: where there are many rings, it may be another's. */
 static inline unsigned mt_event_slot(const struct mt_merge *m, const struct mt_ring *r)
 {
-	return (unsigned)(r - m->rings) % MT_MATCH_OPEN;
+	return (unsigned)(r - m->rings) % MT_LIVE_TABLE_OPEN;
 }
 
 /* The block has begun now. */

@@ -31,7 +31,7 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 	model->profile->info.resolution_ns = MT_RESOLUTION_NS;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
-	mt_match_init(&m->match);
+	mt_live_table_init(&m->live);
 }
 
 void mt_merge_free(struct mt_merge *m)
@@ -41,7 +41,7 @@ void mt_merge_free(struct mt_merge *m)
 	mt_maps_free(&m->maps);
 	mt_slack_free(&m->slack);
 	mt_tables_free(&m->tables);
-	mt_match_free(&m->match);
+	mt_live_table_free(&m->live);
 	mt_births_free(m->births);
 	mt_strands_free(m->strands);
 	free(m->rings);
@@ -456,7 +456,7 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 		return;
 	m->slack_at = now;
 	info->usable_rule = rule <= MT_USABLE_ALWAYS ? rule : MT_USABLE_NONE;
-	info->slack_bytes = mt_slack_sum(&m->slack, &m->match, m->model->profile, m->segment);
+	info->slack_bytes = mt_slack_sum(&m->slack, &m->live, m->model->profile, m->segment);
 }
 
 #define OWN_BYTES 4096 /* a malloc that passes calls on is not larger */

@@ -6,8 +6,8 @@
 #include "core/capture/births.h"
 #include "core/capture/blind.h"
 #include "core/capture/clock.h"
+#include "core/capture/live_table.h"
 #include "core/capture/maps.h"
-#include "core/capture/match.h"
 #include "core/capture/order.h"
 #include "core/capture/slack.h"
 #include "core/capture/tables.h"
@@ -46,7 +46,7 @@ struct mt_merge {
 	const struct mt_merge_bounds *bounds;
 
 	struct mt_tables tables;
-	struct mt_match match;
+	struct mt_live_table live;
 	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
 	struct mt_order order;      /* of the rings with events of this batch */

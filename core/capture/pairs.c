@@ -62,7 +62,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 			break;
 		if (v.many)
 			mt_ahead_look(m, r, position + 2 * count);
-		if (!mt_match_lacks(&m->match, pair.address))
+		if (!mt_live_table_lacks(&m->live, pair.address))
 			break;
 		if (__builtin_expect(pair.end >= same_until, 0)) {
 			if (!mt_pair_pass_time(m, &pair, &begin_ns))

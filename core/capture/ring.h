@@ -2,8 +2,8 @@
 #ifndef MT_CAPTURE_RING_H
 #define MT_CAPTURE_RING_H
 
+#include "core/capture/live_table.h"
 #include "core/capture/maps.h"
-#include "core/capture/match.h"
 #include "core/capture/segment.h"
 
 #include <stdbool.h>
@@ -73,8 +73,8 @@ struct mt_ring {
 	uint64_t time;   /* of the last decoded record */
 	uint32_t thread; /* of the profile */
 	bool has_thread, busy, damaged;
-	bool ready;                 /* next is decoded and not consumed */
-	struct mt_match_open *open; /* what its next event ends; NULL: nothing is known */
+	bool ready;                      /* next is decoded and not consumed */
+	struct mt_live_table_open *open; /* what its next event ends; NULL: nothing is known */
 	uint32_t release_count;
 	struct mt_decoded next;
 	struct mt_release releases[MT_RING_RELEASES];

@@ -28,16 +28,16 @@ uint64_t mt_slack_usable(const struct mt_slack *s, const struct mt_pool_cell *b)
 }
 
 /* Leaves out those whose blocks are gone; grows when most are not. */
-static void make_room(struct mt_slack *s, struct mt_match *m, const struct mt_segment *ticking)
+static void make_room(struct mt_slack *s, struct mt_live_table *m, const struct mt_segment *ticking)
 {
 	struct mt_slack old = *s;
 	uint32_t live = 0, size = 1024;
 
 	for (uint64_t i = 0; old.entries && i <= old.mask; i++) {
 		struct mt_slack_entry *e = &old.entries[i];
-		struct mt_match_place at;
+		struct mt_live_table_place at;
 		const struct mt_pool_cell *b =
-			e->usable ? mt_match_look_up(m, e->address, &at) : NULL;
+			e->usable ? mt_live_table_look_up(m, e->address, &at) : NULL;
 
 		if (!b || b->number != e->number)
 			e->usable = 0;
@@ -55,7 +55,7 @@ static void make_room(struct mt_slack *s, struct mt_match *m, const struct mt_se
 	free(old.entries);
 }
 
-void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_cell *b,
+void mt_slack_note(struct mt_slack *s, struct mt_live_table *m, const struct mt_pool_cell *b,
 	uint64_t size, const struct mt_segment *ticking)
 {
 	struct mt_slack_entry *e;
@@ -69,15 +69,15 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
-uint64_t mt_slack_sum(const struct mt_slack *s, struct mt_match *m, const struct mt_profile *p,
+uint64_t mt_slack_sum(const struct mt_slack *s, struct mt_live_table *m, const struct mt_profile *p,
 	const struct mt_segment *ticking)
 {
 	struct mt_pool_cell blocks[SLICE];
-	struct mt_match_walk walk = {0};
+	struct mt_live_table_walk walk = {0};
 	uint64_t sum = 0;
 	uint32_t count;
 
-	while ((count = mt_match_slice(m, &walk, blocks, SLICE))) {
+	while ((count = mt_live_table_slice(m, &walk, blocks, SLICE))) {
 		for (uint32_t i = 0; i < count; i++)
 			sum += mt_model_slack(p, blocks[i].group, blocks[i].size,
 				mt_slack_usable(s, &blocks[i]));

@@ -4,7 +4,7 @@
 #ifndef MT_CAPTURE_SLACK_H
 #define MT_CAPTURE_SLACK_H
 
-#include "core/capture/match.h"
+#include "core/capture/live_table.h"
 #include "core/capture/segment.h"
 
 struct mt_slack {
@@ -17,11 +17,11 @@ struct mt_slack {
 
 void mt_slack_free(struct mt_slack *);
 /* The block was just allocated, and is in the table. */
-void mt_slack_note(struct mt_slack *, struct mt_match *, const struct mt_pool_cell *,
+void mt_slack_note(struct mt_slack *, struct mt_live_table *, const struct mt_pool_cell *,
 	uint64_t usable, const struct mt_segment *ticking);
 /* The block's noted usable size, or 0. */
 uint64_t mt_slack_usable(const struct mt_slack *, const struct mt_pool_cell *);
-uint64_t mt_slack_sum(const struct mt_slack *, struct mt_match *, const struct mt_profile *,
+uint64_t mt_slack_sum(const struct mt_slack *, struct mt_live_table *, const struct mt_profile *,
 	const struct mt_segment *ticking);
 
 #endif

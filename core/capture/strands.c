@@ -91,7 +91,7 @@ static bool end_open_blocks(struct mt_merge *m, const struct mt_strands *s)
 		if (!strand->first)
 			continue;
 		block = mt_pool_block(
-			mt_match_close(&m->match, strand->ring->open, strand->pairs->address));
+			mt_live_table_close(&m->live, strand->ring->open, strand->pairs->address));
 		mt_model_free(m->model, &block, m->now_ns);
 	}
 	return true;

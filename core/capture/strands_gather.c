@@ -62,7 +62,8 @@ static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, u
 		struct mt_pair *pair = &s->pairs[count];
 
 		if (!mt_pair_read(&begin, &end, time, groups, pair) || pair->end >= until
-			|| (pair->address != opened && !mt_match_lacks(&m->match, pair->address)))
+			|| (pair->address != opened
+				&& !mt_live_table_lacks(&m->live, pair->address)))
 			break;
 		if (many)
 			mt_ahead_look(m, r, position);

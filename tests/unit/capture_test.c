@@ -528,7 +528,7 @@ static void walks_tick(void **state)
 
 	mt_births_init(m);
 	for (uint64_t i = 1; i <= BLOCKS; i++) {
-		mt_match_insert(&m->match,
+		mt_live_table_insert(&m->live,
 			&(struct mt_pool_cell){.address = i * 32, .size = 10, .number = i});
 		mt_event_note_birth(m, &(struct mt_block){.address = i * 32, .number = i});
 	}
@@ -542,7 +542,7 @@ static void walks_tick(void **state)
 	for (uint64_t i = 1; i <= BLOCKS; i++) {
 		const struct mt_pool_cell block = {.address = i * 32, .number = i};
 
-		mt_slack_note(&m->slack, &m->match, &block, 100, m->segment);
+		mt_slack_note(&m->slack, &m->live, &block, 100, m->segment);
 	}
 	assert_in_range(ticks(f), 60, 1000);
 }

@@ -85,7 +85,7 @@ static void a_foreseen_end_changes(void **state)
 	poll_until(f, all, 1000);
 	assert_int_equal(f->profile.info.unknown_frees, 0);
 	assert_int_equal(f->model.live_count, 0);
-	assert_int_equal(f->merge.match.open_taken, 0);
+	assert_int_equal(f->merge.live.open_taken, 0);
 }
 
 /* It is another allocation, whose end is seen behind it. */
@@ -97,7 +97,7 @@ static void a_foreseen_end_begins(void **state)
 	put_plain(f, 0, MT_RECORD_ALLOC, 10, 0x3000);
 	put_plain(f, 0, MT_RECORD_FREE, 100, 0x3000);
 	poll_until(f, all, 50);
-	assert_int_equal(__builtin_popcount(f->merge.match.open_taken), 1);
+	assert_int_equal(__builtin_popcount(f->merge.live.open_taken), 1);
 	put_plain(f, 0, MT_RECORD_FREE, 100, 0x2000);
 	poll_until(f, all, 1000);
 	assert_int_equal(f->profile.info.unknown_frees, 0);
@@ -118,7 +118,7 @@ static void an_end_comes_early(void **state)
 	poll_until(f, all, 100000);
 	assert_int_equal(f->profile.info.implied_frees, 0);
 	assert_int_equal(f->model.live_count, 3);
-	assert_int_equal(f->merge.match.open_taken, 0);
+	assert_int_equal(f->merge.live.open_taken, 0);
 }
 
 /* With a trace, there are strands. */
@@ -247,20 +247,20 @@ static void write_over(struct fixture *f, uint64_t *random)
  * to a ring. */
 static void compare_live(struct fixture *f)
 {
-	struct mt_match_walk walk = {0};
-	struct mt_match_place place;
+	struct mt_live_table_walk walk = {0};
+	struct mt_live_table_place place;
 	struct mt_pool_cell block;
 	uint64_t live = 0;
 	int open = 0;
 
 	for (uint32_t i = 0; i < RINGS; i++)
 		open += f->merge.rings[i].open != NULL;
-	assert_int_equal(__builtin_popcount(f->merge.match.open_taken), open);
+	assert_int_equal(__builtin_popcount(f->merge.live.open_taken), open);
 
-	for (; mt_match_slice(&f->merge.match, &walk, &block, 1); live++) {
+	for (; mt_live_table_slice(&f->merge.live, &walk, &block, 1); live++) {
 		const struct mt_pool_cell *found;
 
-		found = mt_match_look_up(&f->merge.match, block.address, &place);
+		found = mt_live_table_look_up(&f->merge.live, block.address, &place);
 		assert_true(found && found->number == block.number && found->size == block.size);
 	}
 	assert_int_equal(live, f->model.live_count);

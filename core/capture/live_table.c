@@ -1,20 +1,20 @@
-#include "core/capture/match.h"
+#include "core/capture/live_table.h"
 
-void mt_match_init(struct mt_match *m)
+void mt_live_table_init(struct mt_live_table *m)
 {
-	*m = (struct mt_match){0};
+	*m = (struct mt_live_table){0};
 	mt_grid_init(&m->grid);
 	mt_pool_init(&m->pool);
 }
 
-void mt_match_free(struct mt_match *m)
+void mt_live_table_free(struct mt_live_table *m)
 {
 	mt_grid_free(&m->grid);
 	mt_pool_free(&m->pool);
-	*m = (struct mt_match){0};
+	*m = (struct mt_live_table){0};
 }
 
-void mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place,
+void mt_live_table_insert_pooled(struct mt_live_table *m, struct mt_live_table_place *place,
 	const struct mt_pool_cell *block)
 {
 	uint32_t id = mt_pool_take_cell(&m->pool);
@@ -23,38 +23,38 @@ void mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place,
 	if (!place->pooled.part)
 		mt_pool_look_up(&m->pool, block->address, &place->pooled);
 	mt_pool_insert_at(&m->pool, &place->pooled, id);
-	++*mt_match_pooled(m, mt_pool_hash(block->address));
+	++*mt_live_table_pooled(m, mt_pool_hash(block->address));
 }
 
-struct mt_pool_cell *mt_match_enter(struct mt_match *m, uint64_t address,
-	struct mt_match_place *place)
+struct mt_pool_cell *mt_live_table_enter(struct mt_live_table *m, uint64_t address,
+	struct mt_live_table_place *place)
 {
-	for (unsigned i = 0; i < MT_MATCH_OPEN; i++) {
-		struct mt_match_open *o = &m->open[i];
+	for (unsigned i = 0; i < MT_LIVE_TABLE_OPEN; i++) {
+		struct mt_live_table_open *o = &m->open[i];
 		struct mt_pool_cell block = o->cell;
 
 		if (!(m->open_taken & 1u << i) || block.address != address)
 			continue;
 		o->cell.address = 0;
-		mt_match_insert_at(m, place, &block);
-		return mt_match_look_up(m, address, place);
+		mt_live_table_insert_at(m, place, &block);
+		return mt_live_table_look_up(m, address, place);
 	}
 	return NULL;
 }
 
-void mt_match_insert(struct mt_match *m, const struct mt_pool_cell *block)
+void mt_live_table_insert(struct mt_live_table *m, const struct mt_pool_cell *block)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 
-	mt_match_look_up(m, block->address, &place);
-	mt_match_insert_at(m, &place, block);
+	mt_live_table_look_up(m, block->address, &place);
+	mt_live_table_insert_at(m, &place, block);
 }
 
-bool mt_match_has(struct mt_match *m, uint64_t address)
+bool mt_live_table_has(struct mt_live_table *m, uint64_t address)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 
-	return mt_match_look_up(m, address, &place) != NULL;
+	return mt_live_table_look_up(m, address, &place) != NULL;
 }
 
 static bool next_pooled(const struct mt_pool *pool, uint32_t *id, struct mt_pool_cell *block)
@@ -75,20 +75,20 @@ static bool next_in_grid(const struct mt_grid *grid, struct mt_grid_walk *walk,
 
 	if (!mt_grid_next(grid, walk, &address, &cell))
 		return false;
-	*block = mt_match_of(address, &cell);
+	*block = mt_live_table_of(address, &cell);
 	return true;
 }
 
 /* So that none is met as an open one, and once more where it was entered later. */
-static void enter_all(struct mt_match *m)
+static void enter_all(struct mt_live_table *m)
 {
-	for (unsigned i = 0; i < MT_MATCH_OPEN; i++)
+	for (unsigned i = 0; i < MT_LIVE_TABLE_OPEN; i++)
 		if (m->open_taken & 1u << i && m->open[i].cell.address)
-			mt_match_has(m, m->open[i].cell.address);
+			mt_live_table_has(m, m->open[i].cell.address);
 }
 
-uint32_t mt_match_slice(struct mt_match *m, struct mt_match_walk *w, struct mt_pool_cell *blocks,
-	uint32_t most)
+uint32_t mt_live_table_slice(struct mt_live_table *m, struct mt_live_table_walk *w,
+	struct mt_pool_cell *blocks, uint32_t most)
 {
 	uint32_t count = 0;
 

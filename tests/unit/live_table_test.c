@@ -1,5 +1,5 @@
 /* Blocks by address, against a plain list: wherever they lie, and whatever they are. */
-#include "core/capture/match.h"
+#include "core/capture/live_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 enum { COUNT = 40000 };
 
 struct list {
-	struct mt_match match;
+	struct mt_live_table table;
 	struct mt_pool_cell blocks[COUNT]; /* of these addresses; number 0: not there */
 	uint64_t live, next_number, random;
 };
@@ -26,7 +26,7 @@ static int setup(void **state)
 {
 	struct list *l = mt_alloc(sizeof *l);
 
-	mt_match_init(&l->match);
+	mt_live_table_init(&l->table);
 	l->random = 1;
 	*state = l;
 	return 0;
@@ -36,7 +36,7 @@ static int teardown(void **state)
 {
 	struct list *l = *state;
 
-	mt_match_free(&l->match);
+	mt_live_table_free(&l->table);
 	free(l);
 	return 0;
 }
@@ -63,16 +63,17 @@ static void begin(struct list *l, struct mt_pool_cell *block)
 
 static void insert(struct list *l, struct mt_pool_cell *block)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 
 	begin(l, block);
-	assert_null(mt_match_look_up(&l->match, block->address, &place));
-	mt_match_insert_at(&l->match, &place, block);
+	assert_null(mt_live_table_look_up(&l->table, block->address, &place));
+	mt_live_table_insert_at(&l->table, &place, block);
 }
 
-static void compare(struct list *l, const struct mt_pool_cell *block, struct mt_match_place *place)
+static void compare(struct list *l, const struct mt_pool_cell *block,
+	struct mt_live_table_place *place)
 {
-	const struct mt_pool_cell *found = mt_match_look_up(&l->match, block->address, place);
+	const struct mt_pool_cell *found = mt_live_table_look_up(&l->table, block->address, place);
 
 	assert_int_equal(found != NULL, block->number != 0);
 	if (found)
@@ -81,10 +82,10 @@ static void compare(struct list *l, const struct mt_pool_cell *block, struct mt_
 
 static void remove_block(struct list *l, struct mt_pool_cell *block)
 {
-	struct mt_match_place place;
+	struct mt_live_table_place place;
 
 	compare(l, block, &place);
-	mt_match_remove_at(&l->match, block->address, &place);
+	mt_live_table_remove_at(&l->table, block->address, &place);
 	block->number = 0;
 	l->live--;
 }
@@ -94,16 +95,16 @@ static void compare_pooled(const struct list *l)
 {
 	uint32_t pooled = 0;
 
-	for (uint32_t i = 0; i < MT_MATCH_POOLED; i++)
-		pooled += l->match.pooled[i];
-	assert_int_equal(pooled, l->match.pool.cell_count - l->match.pool.free_count);
+	for (uint32_t i = 0; i < MT_LIVE_TABLE_POOLED; i++)
+		pooled += l->table.pooled[i];
+	assert_int_equal(pooled, l->table.pool.cell_count - l->table.pool.free_count);
 }
 
 /* One by one, and by a walk that passes each once. */
 static void compare_all(struct list *l)
 {
-	struct mt_match_walk walk = {0};
-	struct mt_match_place place;
+	struct mt_live_table_walk walk = {0};
+	struct mt_live_table_place place;
 	struct mt_pool_cell block;
 	uint64_t passed = 0, numbers = 0;
 
@@ -111,7 +112,7 @@ static void compare_all(struct list *l)
 		compare(l, &l->blocks[i], &place);
 		numbers += l->blocks[i].number;
 	}
-	for (; mt_match_slice(&l->match, &walk, &block, 1); passed++) {
+	for (; mt_live_table_slice(&l->table, &walk, &block, 1); passed++) {
 		struct mt_pool_cell copy = block;
 
 		compare(l, &copy, &place);
@@ -178,7 +179,7 @@ static void small(struct list *l, uint64_t from, uint64_t to)
 		block->size = 24;
 		block->number = ++l->next_number;
 		block->group = block->thread = 1;
-		mt_match_insert(&l->match, block);
+		mt_live_table_insert(&l->table, block);
 		l->live++;
 	}
 }
@@ -198,9 +199,9 @@ static void far_apart(void **state)
 	lie_at(l, 0x100000000000, 64 * MT_GRID_SPAN);
 	small(l, 0, COUNT);
 	compare_all(l);
-	assert_true(l->match.grid.pages < 200);
-	assert_true(l->match.grid.refused <= l->match.grid.pages * 64ull);
-	assert_true(l->match.grid.blocks + l->match.pool.cell_count == COUNT);
+	assert_true(l->table.grid.pages < 200);
+	assert_true(l->table.grid.refused <= l->table.grid.pages * 64ull);
+	assert_true(l->table.grid.blocks + l->table.pool.cell_count == COUNT);
 }
 
 /* A page is much to make for a block that is gone at once. */
@@ -211,7 +212,7 @@ static void comes_and_goes(void **state)
 
 	l->next_number = 1u << 30; /* none were made for long */
 	for (uint64_t i = 0; i < COUNT; i++) {
-		struct mt_match_place place;
+		struct mt_live_table_place place;
 
 		l->blocks[i].address = 0x100000000000 + i % 1000 * MT_GRID_SPAN;
 		small(l, i, i + 1);
@@ -233,11 +234,11 @@ static void moves_on(void **state)
 		small(l, 0, COUNT);
 		compare_all(l);
 		/* at first it looks as if they lay far apart */
-		assert_true(l->match.grid.blocks > COUNT * 5 / 6);
+		assert_true(l->table.grid.blocks > COUNT * 5 / 6);
 		remove_all(l);
 		if (round == 4)
-			chunks = l->match.grid.chunk_count;
-		assert_true(round <= 4 || l->match.grid.chunk_count == chunks);
+			chunks = l->table.grid.chunk_count;
+		assert_true(round <= 4 || l->table.grid.chunk_count == chunks);
 	}
 }
 
@@ -255,7 +256,7 @@ static void outgrows(void **state)
 		compare_all(l);
 		remove_all(l);
 	}
-	assert_true(l->match.grid.chunk_count < 8);
+	assert_true(l->table.grid.chunk_count < 8);
 }
 
 /* Few blocks on many pages that were full once: others find place in the pool, up to when empty
@@ -266,7 +267,7 @@ static void comes_back(void **state)
 
 	lie_at(l, 0x100000000000, MT_GRID_SPAN / 512 * 5 / 4);
 	small(l, 0, COUNT);
-	assert_true(l->match.grid.pages > 90);
+	assert_true(l->table.grid.pages > 90);
 	remove_all(l);
 	lie_at(l, 0x200000000000, 32);
 	for (int i = 0; i < 20; i++) {
@@ -275,9 +276,9 @@ static void comes_back(void **state)
 		remove_all(l);
 	}
 	small(l, 0, COUNT);
-	assert_true(l->match.grid.pages < 64);
-	assert_true(l->match.grid.bits < 8); /* each look through them passes all slots */
-	assert_int_equal(l->match.grid.blocks, COUNT);
+	assert_true(l->table.grid.pages < 64);
+	assert_true(l->table.grid.bits < 8); /* each look through them passes all slots */
+	assert_int_equal(l->table.grid.blocks, COUNT);
 }
 
 /* Rows that were full are left with one block, or none: their cells are for others. */
@@ -292,19 +293,19 @@ static void leaves_few_behind(void **state)
 			l->blocks[round * 500 + i].address = base + i * 1024 + i % 64 * 8;
 		small(l, round * 500, round * 500 + 500);
 		for (uint64_t i = 0; i < 1000 * 64; i++)
-			if (!mt_match_has(&l->match, base + i * 8))
-				mt_match_insert(&l->match,
+			if (!mt_live_table_has(&l->table, base + i * 8))
+				mt_live_table_insert(&l->table,
 					&(struct mt_pool_cell){.address = base + i * 8});
 		for (uint64_t i = 0; i < 1000 * 64; i++) {
-			struct mt_match_place place;
+			struct mt_live_table_place place;
 
-			if (!mt_match_look_up(&l->match, base + i * 8, &place)->number)
-				mt_match_remove_at(&l->match, base + i * 8, &place);
+			if (!mt_live_table_look_up(&l->table, base + i * 8, &place)->number)
+				mt_live_table_remove_at(&l->table, base + i * 8, &place);
 		}
 	}
 	compare_all(l);
-	assert_int_equal(l->match.grid.blocks, COUNT);
-	assert_true(l->match.grid.chunk_count < 12);
+	assert_int_equal(l->table.grid.blocks, COUNT);
+	assert_true(l->table.grid.chunk_count < 12);
 }
 
 /* Cells that are not needed are left when a row is to have some, be they its own: some pages at a
@@ -317,15 +318,15 @@ static void leaves_its_own(void **state)
 	lie_at(l, 0x100000000000, 1024);
 	small(l, 0, COUNT);
 	remove_all(l);
-	used = l->match.grid.used;
-	l->match.grid.due = 0;
+	used = l->table.grid.used;
+	l->table.grid.due = 0;
 	lie_at(l, 0x100000000000 + 512, 1024); /* where rows have no cells */
 	small(l, 0, 1);
-	assert_true(l->match.grid.used > used * 3 / 4);
+	assert_true(l->table.grid.used > used * 3 / 4);
 	small(l, 1, 100);
 	compare_all(l);
-	assert_true(l->match.grid.used
-		< (uint64_t)l->match.grid.pages * sizeof(struct mt_grid_page) + 16384);
+	assert_true(l->table.grid.used
+		< (uint64_t)l->table.grid.pages * sizeof(struct mt_grid_page) + 16384);
 }
 
 static void takes_little_memory(void **state)
@@ -334,10 +335,10 @@ static void takes_little_memory(void **state)
 
 	lie_at(l, 0x100000000000, 64);
 	small(l, 0, COUNT);
-	assert_int_equal(l->match.grid.blocks, COUNT);
-	assert_true(l->match.grid.chunk_count == 1);
+	assert_int_equal(l->table.grid.blocks, COUNT);
+	assert_true(l->table.grid.chunk_count == 1);
 	assert_true(
-		(size_t)(l->match.grid.room_end - l->match.grid.room) > (1u << 20) - COUNT * 24);
+		(size_t)(l->table.grid.room_end - l->table.grid.room) > (1u << 20) - COUNT * 24);
 }
 
 /* The less of a page the fewer blocks share: they lie in the pool before its memory counts. */
@@ -348,28 +349,28 @@ static void takes_little_where_sparse(void **state)
 	for (uint64_t stride = 128; stride <= 8 * MT_GRID_SPAN; stride *= 2) {
 		lie_at(l, 0x100000000000, stride);
 		small(l, 0, COUNT);
-		assert_true(l->match.grid.chunk_count * (1u << 20) < COUNT * 100);
+		assert_true(l->table.grid.chunk_count * (1u << 20) < COUNT * 100);
 		remove_all(l);
 	}
 }
 
 static void end_open(struct list *l, struct mt_pool_cell **open, unsigned slot)
 {
-	struct mt_match_open *o = &l->match.open[slot];
+	struct mt_live_table_open *o = &l->table.open[slot];
 	bool entered = !o->cell.address;
 
 	switch (below(l, 3)) {
-	case 0: mt_match_drop(&l->match, o); break;
+	case 0: mt_live_table_drop(&l->table, o); break;
 	case 1: /* the end of another */
-		assert_null(mt_match_close(&l->match, o, open[slot]->address + 8));
+		assert_null(mt_live_table_close(&l->table, o, open[slot]->address + 8));
 		break;
 	default:
 		if (entered) {
-			assert_null(mt_match_close(&l->match, o, open[slot]->address));
+			assert_null(mt_live_table_close(&l->table, o, open[slot]->address));
 			break;
 		}
-		assert_memory_equal(mt_match_close(&l->match, o, open[slot]->address), open[slot],
-			sizeof o->cell);
+		assert_memory_equal(mt_live_table_close(&l->table, o, open[slot]->address),
+			open[slot], sizeof o->cell);
 		open[slot]->number = 0;
 		l->live--;
 	}
@@ -378,14 +379,14 @@ static void end_open(struct list *l, struct mt_pool_cell **open, unsigned slot)
 
 static void open_or_end(struct list *l, struct mt_pool_cell **open, struct mt_pool_cell *block)
 {
-	unsigned slot = (unsigned)below(l, MT_MATCH_OPEN);
-	struct mt_match_open *o;
+	unsigned slot = (unsigned)below(l, MT_LIVE_TABLE_OPEN);
+	struct mt_live_table_open *o;
 
 	if (open[slot]) {
 		end_open(l, open, slot);
 		return;
 	}
-	o = mt_match_open(&l->match, slot, block->address);
+	o = mt_live_table_open(&l->table, slot, block->address);
 	assert_int_equal(o != NULL, !block->number);
 	if (!o)
 		return;
@@ -397,11 +398,11 @@ static void open_or_end(struct list *l, struct mt_pool_cell **open, struct mt_po
 static void compare_count(struct list *l)
 {
 	struct mt_pool_cell slice[50];
-	struct mt_match_walk walk = {0};
+	struct mt_live_table_walk walk = {0};
 	uint64_t passed = 0;
 	uint32_t count;
 
-	while ((count = mt_match_slice(&l->match, &walk, slice, 50)))
+	while ((count = mt_live_table_slice(&l->table, &walk, slice, 50)))
 		passed += count;
 	assert_int_equal(passed, l->live);
 }
@@ -410,7 +411,7 @@ static void compare_count(struct list *l)
  * lack a block: few, so that all of it comes together. */
 static void opens(void **state)
 {
-	struct mt_pool_cell *open[MT_MATCH_OPEN] = {0};
+	struct mt_pool_cell *open[MT_LIVE_TABLE_OPEN] = {0};
 	struct list *l = *state;
 
 	lie_at(l, 0x555500000000, 16);
@@ -419,7 +420,8 @@ static void opens(void **state)
 
 		switch (below(l, 4)) {
 		case 0:
-			assert_int_equal(mt_match_lacks(&l->match, block->address), !block->number);
+			assert_int_equal(mt_live_table_lacks(&l->table, block->address),
+				!block->number);
 			break;
 		case 1: open_or_end(l, open, block); break;
 		default:
@@ -443,9 +445,9 @@ static void walks_go_on(void **state)
 	struct mt_pool_cell slice[97];
 
 	for (int round = 0; round < 6; round++) {
-		struct mt_match_walk walk = {0};
+		struct mt_live_table_walk walk = {0};
 		uint64_t stride = round % 2 ? 16 : 40 * 1024; /* few pages, or many */
-		uint32_t count, pages = l->match.grid.bits;
+		uint32_t count, pages = l->table.grid.bits;
 
 		lie_at(l, 0x100000000000, stride);
 		small(l, 0, COUNT / 4);
@@ -454,7 +456,7 @@ static void walks_go_on(void **state)
 			stays[i] = l->blocks[i].number && !below(l, 2);
 			met[i] = 0;
 		}
-		while ((count = mt_match_slice(&l->match, &walk, slice, 97))) {
+		while ((count = mt_live_table_slice(&l->table, &walk, slice, 97))) {
 			for (uint32_t i = 0; i < count; i++)
 				met[(slice[i].address - 0x100000000000) / stride]++;
 			for (uint64_t i = 0; i < 600; i++) {
@@ -466,7 +468,7 @@ static void walks_go_on(void **state)
 					remove_block(l, &l->blocks[at]);
 			}
 		}
-		assert_true(round || l->match.grid.bits > pages);
+		assert_true(round || l->table.grid.bits > pages);
 		for (int i = 0; i < COUNT; i++)
 			if (stays[i] && met[i] != 1)
 				fail_msg("round %d: block %d was met %d times", round, i, met[i]);
@@ -483,8 +485,8 @@ static void takes_little_for_neighbours(void **state)
 	for (uint64_t i = 0; i < COUNT; i++)
 		l->blocks[i].address = 0x100000000000 + i / 2 * 512 + (i % 2 ? 128 : 120);
 	small(l, 0, COUNT);
-	assert_int_equal(l->match.grid.blocks, COUNT);
-	assert_true(l->match.grid.used < COUNT * 48);
+	assert_int_equal(l->table.grid.blocks, COUNT);
+	assert_true(l->table.grid.used < COUNT * 48);
 }
 
 int main(void)
@@ -506,5 +508,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(walks_go_on, setup, teardown),
 	};
 
-	return cmocka_run_group_tests_name("match", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("live_table", tests, NULL, NULL);
 }
