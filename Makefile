@@ -1,5 +1,6 @@
 # memtui. `make demo` and `make test` set up what they need; `make help` lists the targets.
 # Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 or TSAN=1 sanitizers,
+#            ASSERT=1 assertions, ASSERT=2 also those that walk whole tables,
 #            CC=, DESTDIR=, PREFIX=; MUTATION=N a tracer that is wrong on purpose (make mutations)
 
 O ?= build
@@ -33,7 +34,8 @@ comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)$(if $(TSAN),-fsanitize=thread -Wno-tsan)
 # No path of the build machine gets into the objects, so that a build is the same bytes in every directory.
 SAME := '-ffile-prefix-map=$(CURDIR)=.'
-ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP $(SAME) \
+LEVEL := $(if $(ASSERT),-DMT_ASSERT=$(ASSERT))
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) $(LEVEL) -pthread -MMD -MP $(SAME) \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
 LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf
@@ -53,7 +55,7 @@ endif
 # vector registers to the program, but where the source says otherwise.
 PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
 	-mgeneral-regs-only -fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
-	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(WARN) -MMD -MP $(SAME)
+	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(LEVEL) $(WARN) -MMD -MP $(SAME)
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 
 # Sorted: the order in which the linker gets the objects is part of the result.
@@ -79,7 +81,7 @@ $(O)/settings: FORCE
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' >$@
 $(patsubst %.c,$(O)/obj/%.o,$(shell grep -lE 'HAVE_LIB|MT_VERSION|MT_PREFIX' $(CORE_SRC) $(TUI_SRC))): $(O)/settings
 # Everything is, when the flags of the compiler change (other than warnings).
-FLAGS = $(CC) $(OPT) $(SAN) $(SAME) $(CPPFLAGS) $(CFLAGS)
+FLAGS = $(CC) $(OPT) $(SAN) $(LEVEL) $(SAME) $(CPPFLAGS) $(CFLAGS)
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@

@@ -1,15 +1,17 @@
 #!/bin/sh
 # check.sh BUILD [quick]: warnings as errors with gcc and clang, the layout (tests/format.sh), the layers (includes go one
 # way, core knows no curses, the tracer imports libc alone), the manual pages; then, unless quick, whether two builds are the
-# same bytes, whether the checks of stacks see what they should, unit tests and command-line tests under AddressSanitizer and
-# UBSan, threads under ThreadSanitizer.
+# same bytes, whether the checks of stacks see what they should, unit tests with all assertions, unit tests and command-line
+# tests under AddressSanitizer and UBSan, threads under ThreadSanitizer. The build by gcc has the cheap assertions.
 set -eu
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 for cc in gcc clang; do
 	echo "== $cc, warnings as errors"
-	make --no-print-directory CC=$cc WERROR=1 O="$build-$cc" all unit
+	level=
+	[ $cc = clang ] || level=1
+	make --no-print-directory CC=$cc WERROR=1 ASSERT=$level O="$build-$cc" all unit
 done
 echo "== layout"
 sh tests/format.sh
@@ -25,6 +27,11 @@ echo "== two builds in different places are the same, as are two Debian packages
 bash tests/package/twice.sh
 echo "== the checks of stacks find out tracers that are wrong on purpose"
 bash tests/stacks/mutations.sh "$build-gcc"
+echo "== unit tests with all assertions"
+make --no-print-directory WERROR=1 ASSERT=2 O="$build-assert" all unit programs
+for t in "$build-assert"/tests/*_test; do
+	"$t" >"$build-assert/log" 2>&1 || { echo "   $(basename "$t")"; cat "$build-assert/log"; exit 1; }
+done
 echo "== sanitizers"
 make --no-print-directory ASAN=1 O="$build-asan" all unit programs
 for t in "$build-asan"/tests/*_test; do

@@ -91,6 +91,7 @@ void mt_births_continue(struct mt_births *b, uint64_t number, const struct mt_re
 			.position = 1,
 		};
 
+	mt_assert(!b->chain_count || b->chains[b->chain_count - 1].number < number);
 	chain.number = number;
 	chain.position++;
 	MT_GROW(b->chains, b->chain_count, b->chain_capacity);
@@ -177,10 +178,19 @@ static void trim_from(struct mt_merge *m, uint64_t from)
 	b->count = b->old = kept;
 }
 
+static bool births_rise(const struct mt_births *b)
+{
+	for (uint64_t i = 1; i < b->count; i++)
+		if (b->items[i - 1].number >= b->items[i].number)
+			return false;
+	return b->old <= b->count;
+}
+
 static void trim(struct mt_merge *m, bool all)
 {
 	struct mt_births *b = m->births;
 
+	mt_assert_expensive(births_rise(b));
 	collect_released(m);
 	if (!all)
 		trim_from(m, b->old);
@@ -214,6 +224,7 @@ void mt_births_block(struct mt_merge *m, uint64_t i, struct mt_checkpoint_block 
 
 	if (!find_live(m, birth, &block)) {
 		open = find_released(b, birth->number);
+		mt_assert(open); /* mt_births_collect has left out the others */
 		block = open->cell;
 	}
 	*out = (struct mt_checkpoint_block){

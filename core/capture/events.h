@@ -64,6 +64,7 @@ static inline void mt_event_note_birth(struct mt_merge *m, const struct mt_block
 
 	if (__builtin_expect(b->count == b->capacity, 0))
 		mt_births_grow(m);
+	mt_assert(!b->count || b->items[b->count - 1].number < block->number);
 	b->items[b->count++] = (struct mt_birth){block->number, block->address, block->time_ns,
 		block->thread_sequence};
 }

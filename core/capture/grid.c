@@ -189,11 +189,43 @@ static struct mt_grid_slot *empty_slot(const struct mt_grid *g, uint64_t key)
 	return &g->slots[at];
 }
 
+/* No two blocks of the row share a cell. */
+static bool row_is_sound(const struct mt_grid_row *row)
+{
+	return !row->begins || (row->cells && shift_for(row->begins) >= row->shift);
+}
+
+/* Every page lies where a look-up finds it, every block is counted and has a cell of its own. */
+static bool is_sound(const struct mt_grid *g)
+{
+	uint64_t blocks = 0;
+	uint32_t pages = 0;
+
+	for (uint32_t i = 0; i < 1u << g->bits; i++) {
+		const struct mt_grid_slot *slot = &g->slots[i];
+
+		if (!slot->page)
+			continue;
+		pages++;
+		if (mt_grid_row(g, slot->key) != &slot->page->rows[0])
+			return false;
+		for (uint32_t row = 0; row < MT_GRID_ROWS; row++) {
+			if (!row_is_sound(&slot->page->rows[row]))
+				return false;
+			blocks += (uint32_t)__builtin_popcountll(slot->page->rows[row].begins);
+		}
+	}
+	return pages == g->pages && blocks == g->blocks && !mt_grid_nothing.begins
+		&& !mt_grid_nothing.cells;
+}
+
 /* Leaves empty pages, and makes room for as many as there are. */
 static void look_through(struct mt_grid *g)
 {
 	struct mt_grid_slot *old = g->slots;
 	uint32_t size = 1u << g->bits;
+
+	mt_assert_expensive(is_sound(g));
 
 	g->pages = 0;
 	for (uint32_t i = 0; i < size; i++) {
@@ -303,6 +335,7 @@ bool mt_grid_next(const struct mt_grid *g, struct mt_grid_walk *w, uint64_t *add
 {
 	const struct mt_grid_slot *slot;
 
+	mt_assert_expensive(w->page || w->passed || w->row || is_sound(g)); /* as a walk begins */
 	while ((slot = page_of(g, w))) {
 		if (mt_grid_hash(slot->key) != w->page)
 			*w = (struct mt_grid_walk){.page = mt_grid_hash(slot->key)};

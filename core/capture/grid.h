@@ -7,6 +7,8 @@
 #ifndef MT_CAPTURE_GRID_H
 #define MT_CAPTURE_GRID_H
 
+#include "core/base/assert.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -143,6 +145,7 @@ static inline bool mt_grid_insert(struct mt_grid *g, struct mt_grid_row *row, ui
 		if (!row)
 			return false;
 	}
+	mt_assert(row != &mt_grid_nothing && !mt_grid_is_taken(row, word));
 	*mt_grid_cell(row, word) = cell;
 	row->begins |= 1ull << word;
 	g->blocks++;
@@ -152,6 +155,7 @@ static inline bool mt_grid_insert(struct mt_grid *g, struct mt_grid_row *row, ui
 /* The block at the address, which is there. A row keeps its cells for a while: blocks come back. */
 static inline void mt_grid_remove(struct mt_grid *g, struct mt_grid_row *row, uint64_t address)
 {
+	mt_assert(row->begins >> mt_grid_word(address) & 1 && g->blocks);
 	row->begins &= ~(1ull << mt_grid_word(address));
 	g->blocks--;
 }

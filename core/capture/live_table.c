@@ -46,6 +46,7 @@ void mt_live_table_insert(struct mt_live_table *m, const struct mt_pool_cell *bl
 {
 	struct mt_live_table_place place;
 
+	mt_assert(!mt_live_table_has(m, block->address));
 	mt_live_table_look_up(m, block->address, &place);
 	mt_live_table_insert_at(m, &place, block);
 }
@@ -87,6 +88,18 @@ static void enter_all(struct mt_live_table *m)
 			mt_live_table_has(m, m->open[i].cell.address);
 }
 
+/* Every block of the pool is counted under its hash. */
+static bool counts_are_sound(struct mt_live_table *m)
+{
+	uint32_t counted = 0, used = 0;
+
+	for (uint32_t i = 0; i < MT_LIVE_TABLE_POOLED; i++)
+		counted += m->pooled[i];
+	for (uint32_t i = 0; i < MT_POOL_PARTS; i++)
+		used += m->pool.parts[i].used;
+	return counted == used && used + m->pool.free_count == m->pool.cell_count;
+}
+
 uint32_t mt_live_table_slice(struct mt_live_table *m, struct mt_live_table_walk *w,
 	struct mt_pool_cell *blocks, uint32_t most)
 {
@@ -94,6 +107,7 @@ uint32_t mt_live_table_slice(struct mt_live_table *m, struct mt_live_table_walk 
 
 	if (!w->begun)
 		enter_all(m);
+	mt_assert_expensive(counts_are_sound(m));
 	w->begun = true;
 	while (count < most
 		&& (next_pooled(&m->pool, &w->id, &blocks[count])

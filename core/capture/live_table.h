@@ -3,6 +3,7 @@
 #ifndef MT_CAPTURE_LIVE_TABLE_H
 #define MT_CAPTURE_LIVE_TABLE_H
 
+#include "core/base/assert.h"
 #include "core/capture/grid.h"
 #include "core/capture/pool.h"
 
@@ -141,6 +142,8 @@ static inline __attribute__((always_inline)) void mt_live_table_insert_at(struct
 		.thread = block->thread & (MT_GRID_THREADS - 1),
 	};
 
+	mt_assert(block->address && !mt_grid_find(place->row, block->address));
+	mt_assert_expensive(!mt_live_table_has(m, block->address));
 	*mt_live_table_absent(m, mt_pool_tag(mt_pool_hash(block->address))) = 0;
 	if (__builtin_expect(!fits, 0)
 		|| !mt_grid_insert(&m->grid, place->row, block->address, cell))
@@ -155,6 +158,8 @@ static inline void mt_live_table_remove_at(struct mt_live_table *m, uint64_t add
 		mt_grid_remove(&m->grid, place->row, address);
 		return;
 	}
+	mt_assert(mt_pool_at(&m->pool, &place->pooled)->address == address);
+	mt_assert(*mt_live_table_pooled(m, mt_pool_hash(address)));
 	--*mt_live_table_pooled(m, mt_pool_hash(address));
 	mt_pool_remove_at(&m->pool, &place->pooled);
 }
@@ -188,6 +193,7 @@ static inline void mt_live_table_drop(struct mt_live_table *m, struct mt_live_ta
 static inline struct mt_pool_cell *mt_live_table_close(struct mt_live_table *m,
 	struct mt_live_table_open *o, uint64_t address)
 {
+	mt_assert(m->open_taken & 1u << (o - m->open));
 	if (__builtin_expect(o->cell.address != address, 0)) {
 		mt_live_table_drop(m, o);
 		return NULL;

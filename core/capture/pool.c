@@ -49,6 +49,37 @@ static void drop_table(struct mt_pool *pool, const struct mt_pool_part *part)
 	}
 }
 
+/* Whether a look-up that begins in the tag's own bucket comes to this one. */
+static bool is_reached(const struct mt_pool_part *part, uint32_t tag, uint32_t bucket)
+{
+	uint32_t at = tag >> part->shift;
+
+	while (at != bucket && part->buckets[at].passed)
+		at = (at + 1) & part->mask;
+	return at == bucket;
+}
+
+/* Every block of the part is counted, and lies where a look-up finds it. */
+static bool is_sound(const struct mt_pool *pool, const struct mt_pool_part *part)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i <= part->mask; i++)
+		for (unsigned slot = 0; slot < MT_POOL_WIDTH; slot++) {
+			const struct mt_pool_bucket *b = &part->buckets[i];
+			uint64_t hash;
+
+			if (!b->tags[slot])
+				continue;
+			hash = mt_pool_hash(mt_pool_cell(pool, b->cells[slot])->address);
+			if (&pool->parts[hash >> 58] != part || mt_pool_tag(hash) != b->tags[slot]
+				|| !is_reached(part, b->tags[slot], i))
+				return false;
+			used++;
+		}
+	return used == part->used;
+}
+
 void mt_pool_init(struct mt_pool *pool)
 {
 	*pool = (struct mt_pool){0};
@@ -59,8 +90,10 @@ void mt_pool_init(struct mt_pool *pool)
 void mt_pool_free(struct mt_pool *pool)
 {
 	/* none when it is freed already */
-	for (int i = 0; i < MT_POOL_PARTS && pool->parts[i].buckets; i++)
+	for (int i = 0; i < MT_POOL_PARTS && pool->parts[i].buckets; i++) {
+		mt_assert_expensive(is_sound(pool, &pool->parts[i]));
 		drop_table(pool, &pool->parts[i]);
+	}
 	free(pool->chunks ? pool->chunks[0] : NULL);
 	for (uint32_t i = 1; i < pool->chunk_count; i++)
 		munmap(pool->chunks[i], HUGE_PAGE);
@@ -117,6 +150,8 @@ static void grow(struct mt_pool *pool, struct mt_pool_part *part)
 {
 	struct mt_pool_part old = *part;
 
+	mt_assert_expensive(is_sound(pool, part));
+
 	/* as the compiler cannot know: memory ends before 32 */
 	take_table(pool, part, (32 - old.shift + 1) % 32);
 	for (uint32_t i = 0; i <= old.mask; i++) {
@@ -147,6 +182,8 @@ void mt_pool_unpass(const struct mt_pool_place *place)
 	const struct mt_pool_part *part = place->part;
 
 	for (uint32_t at = place->tag >> part->shift; at != place->bucket;
-		at = (at + 1) & part->mask)
+		at = (at + 1) & part->mask) {
+		mt_assert(part->buckets[at].passed);
 		part->buckets[at].passed--;
+	}
 }

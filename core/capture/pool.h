@@ -9,6 +9,7 @@
 #ifndef MT_CAPTURE_POOL_H
 #define MT_CAPTURE_POOL_H
 
+#include "core/base/assert.h"
 #include "core/model/model.h"
 
 #ifdef __SSE2__
@@ -113,6 +114,13 @@ static inline struct mt_pool_cell *mt_pool_cell(const struct mt_pool *pool, uint
 	return &pool->chunks[id / MT_POOL_CHUNK][id % MT_POOL_CHUNK];
 }
 
+/* The cell at the place where a look-up found its block. */
+static inline struct mt_pool_cell *mt_pool_at(const struct mt_pool *pool,
+	const struct mt_pool_place *place)
+{
+	return mt_pool_cell(pool, place->part->buckets[place->bucket].cells[place->slot]);
+}
+
 static inline struct mt_block mt_pool_block(const struct mt_pool_cell *c)
 {
 	return (struct mt_block){
@@ -212,6 +220,8 @@ static inline void mt_pool_remove_at(struct mt_pool *pool, const struct mt_pool_
 	struct mt_pool_bucket *bucket = &part->buckets[place->bucket];
 	uint32_t cell = bucket->cells[place->slot];
 
+	mt_assert(part->used && bucket->tags[place->slot] == place->tag);
+	mt_assert(pool->free_count < pool->cell_count);
 	part->used--;
 	bucket->tags[place->slot] = 0;
 	if (__builtin_expect(place->bucket != place->tag >> part->shift, 0))

@@ -1,4 +1,5 @@
 #include "core/capture/ring.h"
+#include "core/base/assert.h"
 
 #include <stdlib.h>
 
@@ -173,6 +174,7 @@ void mt_ring_limit(struct mt_ring *r)
 
 void mt_ring_advance(struct mt_ring *r)
 {
+	mt_assert(r->published_tail <= r->consumed && r->consumed <= r->decoded);
 	if (r->published_tail == r->consumed)
 		return;
 	r->published_tail = r->consumed;

@@ -105,8 +105,22 @@ const struct mt_live_cell *mt_live_guess_old(const struct mt_live *l, uint64_t n
 	return l->slots[at].cell ? pool_at(l, l->slots[at].cell - 1) : NULL;
 }
 
+/* Every cell is counted, and a find comes to it. */
+static bool is_sound(const struct mt_live *l)
+{
+	uint64_t at = 0, count = 0, pooled = 0;
+
+	for (struct mt_live_cell *c; (c = mt_live_next(l, &at)); count++) {
+		if (mt_live_find(l, c->number) != c)
+			return false;
+		pooled += c < l->ring || c >= l->ring + MT_LIVE_RING;
+	}
+	return count == l->count && pooled == l->pooled;
+}
+
 void mt_live_retire(struct mt_live *l, struct mt_live_cell *of_ring)
 {
+	mt_assert_expensive(l->pooled < l->mask / 4 * 3 || is_sound(l));
 	if (l->pooled >= l->mask / 4 * 3)
 		grow(l);
 	uint32_t index = pool_take(l);
@@ -121,6 +135,7 @@ void mt_live_remove_old(struct mt_live *l, struct mt_live_cell *c)
 {
 	uint32_t hole = slot_of(l, c->number), index = l->slots[hole].cell - 1;
 
+	mt_assert(l->slots[hole].cell && pool_at(l, index) == c);
 	for (uint32_t at = (hole + 1) & l->mask; l->slots[at].cell; at = (at + 1) & l->mask)
 		if (((at - home(l, l->slots[at].tag)) & l->mask) >= ((at - hole) & l->mask)) {
 			l->slots[hole] = l->slots[at];

@@ -5,6 +5,7 @@
 #ifndef MT_MODEL_LIVE_H
 #define MT_MODEL_LIVE_H
 
+#include "core/base/assert.h"
 #include "core/model/block_machine.h"
 
 #define MT_LIVE_THREADS (1u << 27) /* thread indices are below */
@@ -68,6 +69,7 @@ static inline struct mt_live_cell *mt_live_insert(struct mt_live *l, uint64_t nu
 {
 	struct mt_live_cell *c = mt_live_place(l, number);
 
+	mt_assert(!mt_live_find(l, number));
 	if (c->state)
 		mt_live_retire(l, c);
 	c->number = number;
@@ -78,6 +80,7 @@ static inline struct mt_live_cell *mt_live_insert(struct mt_live *l, uint64_t nu
 
 static inline void mt_live_remove(struct mt_live *l, struct mt_live_cell *c)
 {
+	mt_assert(c->state && l->count);
 	l->count--;
 	if (c >= l->ring && c < l->ring + MT_LIVE_RING)
 		c->state = MT_BLOCK_NONE;
@@ -146,6 +149,7 @@ MT_BLOCK_INLINE int mt_live_act(void *of, void *block, enum mt_block_change chan
 {
 	const struct mt_live_event *o = of;
 
+	mt_assert(((const struct mt_live_cell *)block)->state == mt_block_before(change));
 	return o->does->act(o->reader, o->event, block, change);
 }
 

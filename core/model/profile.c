@@ -1,5 +1,6 @@
 #include "core/model/profile.h"
 
+#include "core/base/assert.h"
 #include "core/base/text.h"
 
 #include <stdlib.h>
@@ -107,6 +108,8 @@ uint32_t mt_profile_add_thread(struct mt_profile *p, const struct mt_thread *thr
 
 uint32_t mt_profile_add_pc(struct mt_profile *p, const struct mt_pc *pc)
 {
+	mt_assert(p->pc_count < MT_PC_FIRST || pc->module < p->module_count
+		|| pc->module == MT_NO_MODULE);
 	MT_GROW(p->pcs, p->pc_count, p->pc_capacity);
 	p->pcs[p->pc_count] = *pc;
 	return p->pc_count++;
@@ -114,6 +117,7 @@ uint32_t mt_profile_add_pc(struct mt_profile *p, const struct mt_pc *pc)
 
 uint32_t mt_profile_add_node(struct mt_profile *p, uint32_t parent, uint32_t pc)
 {
+	mt_assert(pc < p->pc_count && (parent < p->node_count || !p->node_count));
 	MT_GROW(p->nodes, p->node_count, p->node_capacity);
 	p->nodes[p->node_count] = (struct mt_node){parent, pc};
 	return p->node_count++;
@@ -121,6 +125,7 @@ uint32_t mt_profile_add_node(struct mt_profile *p, uint32_t parent, uint32_t pc)
 
 uint32_t mt_profile_add_group(struct mt_profile *p, uint32_t node)
 {
+	mt_assert(node < p->node_count);
 	MT_GROW(p->groups, p->group_count, p->group_capacity);
 	p->groups[p->group_count] = (struct mt_group){.node = node};
 	return p->group_count++;

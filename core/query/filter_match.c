@@ -1,6 +1,7 @@
 /* A verdict per group. Every string is matched at most once per pattern; a pc matches when one of
  * its frames does, and a node when its own pc or its parent matches: one pass, because parent < id.
  * The rest follows from totals. */
+#include "core/base/assert.h"
 #include "core/query/filter_internal.h"
 #include "core/query/frame.h"
 
@@ -137,6 +138,7 @@ static void match_stacks(const struct mt_profile *profile, const uint8_t *pc_bit
 	for (uint32_t i = 0; i < profile->node_count; i++) {
 		const struct mt_node *node = &profile->nodes[i];
 
+		mt_assert(!i || node->parent < i);
 		node_bits[i] = node->pc < profile->pc_count ? pc_bits[node->pc] : 0;
 		if (i)
 			node_bits[i] |= node_bits[node->parent];

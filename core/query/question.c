@@ -1,5 +1,7 @@
 #include "core/query/question.h"
 
+#include "core/base/assert.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +55,14 @@ static int compare_markers(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+static bool are_in_order(const struct mt_question *q)
+{
+	for (uint32_t i = 1; i < q->marker_count; i++)
+		if (q->markers[i - 1].from > q->markers[i].from)
+			return false;
+	return true;
+}
+
 /* The log is in merge order, and numbers are; times are so only nearly. */
 static void find_markers(struct mt_question *q)
 {
@@ -77,6 +87,7 @@ static void find_markers(struct mt_question *q)
 			qsort(q->markers, q->marker_count, sizeof *q->markers, compare_markers);
 			break;
 		}
+	mt_assert_expensive(are_in_order(q));
 }
 
 int mt_question_init(struct mt_question *q, const struct mt_source *source,

@@ -1,5 +1,6 @@
 #include "core/recording/generation.h"
 
+#include "core/base/assert.h"
 #include "core/base/buffer.h"
 
 #include <stdatomic.h>
@@ -27,13 +28,19 @@ static struct symbols_part *symbols_part(const struct mt_generation *g)
 
 static void hold(atomic_uint *holders)
 {
-	atomic_fetch_add_explicit(holders, 1, memory_order_relaxed);
+	unsigned before = atomic_fetch_add_explicit(holders, 1, memory_order_relaxed);
+
+	mt_assert(before);
+	(void)before;
 }
 
 /* Whether it was the last one. */
 static bool let_go(atomic_uint *holders)
 {
-	return atomic_fetch_sub_explicit(holders, 1, memory_order_acq_rel) == 1;
+	unsigned before = atomic_fetch_sub_explicit(holders, 1, memory_order_acq_rel);
+
+	mt_assert(before);
+	return before == 1;
 }
 
 /* Only the thread that changes parts takes holds, so that none is added behind this. */

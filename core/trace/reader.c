@@ -1,4 +1,5 @@
 #include "core/trace/reader.h"
+#include "core/base/assert.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
@@ -94,6 +95,7 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 
 static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct mt_block_header *h)
 {
+	mt_assert(!r->count || r->entries[r->count - 1].block.offset < offset);
 	MT_GROW(r->entries, r->count, r->capacity);
 	r->entries[r->count++] = (struct entry){
 		.block =
@@ -129,6 +131,7 @@ static struct mt_trace_place place_of(const struct mt_trace_reader *r, const str
 void mt_trace_reader_place(const struct mt_trace_reader *r, uint32_t index,
 	struct mt_trace_place *place)
 {
+	mt_assert(index < r->count);
 	*place = place_of(r, &r->entries[index]);
 }
 
