@@ -70,6 +70,7 @@ static inline bool mt_branch_joins(const struct mt_thread_state *t, struct mt_br
 {
 	const struct mt_memo *m = &t->memo[b->join_index];
 
+	mt_assert(b->count <= MT_BRANCH_WORDS);
 	if (b->join_index >= t->memo_count || m->node != b->join_node || m->sp != b->join_sp
 		|| m->key != b->join_key || m->fp_live != b->join_fp_live || !m->own
 		|| (MT_MUTATION != 2 && m->fp_live && m->fp != b->join_fp))

@@ -75,6 +75,7 @@ MT_COLD void mt_ring_freeze(void)
 
 MT_COLD void mt_ring_frozen(bool for_good)
 {
+	mt_assert(mt_load(&mt_tracer.frozen));
 	if (for_good)
 		mt_swap_or(&mt_tracer.frozen, MT_FOR_GOOD);
 	mt_swap_add(&mt_tracer.frozen, -1);
@@ -280,11 +281,13 @@ struct batch {
 
 static void add(struct batch *b, unsigned type, uint32_t node, uint64_t pointer, uint32_t size)
 {
+	mt_assert(b->count < RECORDS_MAX);
 	b->records[b->count++] = mt_wire_record_pack(type, 0, node, pointer, size);
 }
 
 static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 {
+	mt_assert(b->count < RECORDS_MAX);
 	b->records[b->count++] =
 		(struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
@@ -322,6 +325,7 @@ static uint64_t write(struct mt_thread_state *t, const struct batch *b)
 	if (now < t->last)
 		now = t->last;
 	at = mt_arch_add(&t->reserve, b->count);
+	mt_assert(at + b->count - mt_load(&t->ring->tail) <= t->mask + 1);
 	if (at != expected && now < t->last)
 		now = t->last;
 	for (unsigned i = 0; i < b->count; i++) {
@@ -419,6 +423,7 @@ static uint64_t publish(struct mt_thread_state *t)
 
 	mt_signal_fence();
 	reserve = mt_load(&t->reserve);
+	mt_assert(head <= reserve);
 	if (head != reserve)
 		mt_store_release(&t->ring->head, reserve);
 	mt_signal_fence();

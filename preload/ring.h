@@ -139,6 +139,7 @@ static MT_INLINE bool mt_ring_record_quick(struct mt_thread_state *t, unsigned t
 	if (mt_unlikely(delta >> 32)) /* so late, or earlier */
 		return false;
 	at = mt_arch_add(&t->reserve, 1);
+	mt_assert(at - mt_load(&t->ring->tail) <= t->mask);
 	if (mt_likely(at == expected))
 		t->last = now;
 	else
@@ -162,6 +163,7 @@ static MT_INLINE bool mt_ring_publish_quick(struct mt_thread_state *t)
 {
 	uint64_t reserve = mt_load(&t->reserve);
 
+	mt_assert(mt_load(&t->busy) && mt_load(&t->ring->head) <= reserve);
 	mt_store_release(&t->ring->head, reserve);
 	mt_signal_fence();
 	mt_store(&t->busy, 0);

@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "core/wire.h"
+#include "preload/assert.h"
 #include "preload/libc.h"
 #include "preload/mapped.h"
 #include "preload/x86_64/arch.h"

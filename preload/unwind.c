@@ -117,6 +117,15 @@ static MT_COLD void count_pages(struct mt_thread_state *t)
 	t->pages = pages > t->pages ? pages : t->pages;
 }
 
+/* The words that prove a frame stand behind those of the frames that called it. */
+static inline bool memo_is_sound(const struct mt_thread_state *t, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (t->memo[i].words_end < t->memo[i - 1].words_end)
+			return false;
+	return true;
+}
+
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo.
  * Returns the node of the innermost frame. When the words do not fit, the memo is left empty. */
 static __attribute__((noinline)) uint32_t remember(struct mt_thread_state *t, uint32_t kept,
@@ -148,6 +157,8 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread_state *t, ui
 		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
 	}
 	mt_signal_fence();
+	mt_assert(!fits || (kept + walked <= t->capacity && words <= t->word_capacity));
+	mt_assert_expensive(!fits || memo_is_sound(t, kept + walked));
 	t->memo_count = fits ? kept + walked : 0;
 	if (mt_unlikely(!fits) && has_short_arrays(t))
 		mt_thread_deepen(t);
