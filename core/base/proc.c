@@ -88,16 +88,7 @@ pid_t mt_proc_thread(pid_t pid)
 	return found;
 }
 
-/* ---- what was executed ---- */
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static size_t read_link(pid_t pid, const char *name, char *to, size_t size)
+size_t mt_proc_link(pid_t pid, const char *name, char *to, size_t size)
 {
 	char link[64];
 	ssize_t n;
@@ -106,6 +97,15 @@ static size_t read_link(pid_t pid, const char *name, char *to, size_t size)
 	n = readlink(link, to, size - 1);
 	to[n > 0 ? n : 0] = '\0';
 	return n > 0 ? (size_t)n : 0;
+}
+
+/* ---- what was executed ---- */
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* A string of the process, page by page. */
@@ -143,11 +143,11 @@ void mt_proc_executed(pid_t pid, char *to, size_t size)
 	char *path;
 
 	snprintf(file, sizeof file, "/proc/%d/exe", (int)pid);
-	read_link(pid, "exe", to, size);
+	mt_proc_link(pid, "exe", to, size);
 	if (!read_given(pid, given, sizeof given))
 		return;
 	path = *given == '/' ? mt_strdup(given)
-		: read_link(pid, "cwd", directory, sizeof directory)
+		: mt_proc_link(pid, "cwd", directory, sizeof directory)
 		? mt_format("%s/%s", directory, given)
 		: mt_strdup("");
 	for (char *dot; (dot = strstr(path, "/./"));)

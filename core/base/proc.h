@@ -21,6 +21,9 @@ struct mt_proc_stat {
 /* A file of /proc/PID, NUL-terminated, as far as it fits. Returns its length, 0 when there is none
  * or it cannot be read. */
 size_t mt_proc_read(pid_t, const char *name, char *to, size_t size);
+/* Where a link of /proc/PID leads, such as "cwd". Returns its length. When the link cannot be read,
+ * this is 0 and the text is empty. */
+size_t mt_proc_link(pid_t, const char *name, char *to, size_t size);
 /* pid may be a thread's. False: there is no such process; then all is 0 and unknown. */
 bool mt_proc_stat(pid_t, struct mt_proc_stat *);
 /* A first thread that has ended is a zombie as long as others run. */

@@ -145,16 +145,6 @@ void mt_offer_root_left(struct mt_recorder *r)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void read_link(pid_t pid, const char *name, char *to, size_t size)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
-	n = readlink(link, to, size - 1);
-	to[n > 0 ? n : 0] = '\0';
-}
-
 static int peer_pidfd(int fd, pid_t pid)
 {
 	int pidfd;
@@ -240,7 +230,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
 	}
 	o->forked = q->forked_from != 0;
 	mt_proc_executed(p->pid, o->program_path, sizeof o->program_path);
-	read_link(p->pid, "cwd", o->directory, sizeof o->directory);
+	mt_proc_link(p->pid, "cwd", o->directory, sizeof o->directory);
 	mt_process_arguments(p->pid, o->forked, &o->arguments);
 	mt_memory_meet(&o->sampler, p->pid, mt_clock_monotonic_ns());
 	mt_process_command(p->pid, &o->arguments, o->command, sizeof o->command);
