@@ -379,7 +379,11 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(CUT_BY_DEPTH, cut_by_depth, \
 		"stack[|s] deeper than --depth: only the innermost frames are " \
 		"kept, without main, so stacks of different callers may become " \
-		"one group")
+		"one group") \
+	/* the reader's of a stand-alone recording: the tracer's stays 0 */ \
+	X(UNKNOWN_RATE, unknown_rate, \
+		"clock of unknown rate: all times are estimates (~), made with the rate of " \
+		"the machine that read the recording")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

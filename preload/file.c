@@ -202,12 +202,10 @@ static void write_text(struct mt_wire_header *h)
 static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 {
 	mt_ring_use_clock(copy->clock);
-	mt_file_read_clocks(&copy->anchors[0]);
-	copy->anchor_count = 1;
+	mt_file_first_anchor(copy);
 	copy->start_unix_ns = mt_sys_clock(CLOCK_REALTIME);
 	copy->pid_space = mt_file_pid_space();
 	copy->id = (copy->start_unix_ns ^ (uint64_t)mt_sys0(SYS_getpid) << 32) | 1;
-	mt_file.anchor_ticks = copy->anchors[0].ticks;
 	*(uint32_t *)((uint8_t *)h + MT_WIRE_ALIVE_OFFSET) = 1;
 	memcpy((uint8_t *)h + sizeof h->magic, (uint8_t *)copy + sizeof h->magic,
 		sizeof *h - sizeof h->magic);

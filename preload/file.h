@@ -27,5 +27,7 @@ bool mt_file_retry(struct mt_thread_state *);
 /* Notes both clocks, so that readers can tell the one by the other; tend does so now and then. */
 void mt_file_anchor(void);
 void mt_file_tend(uint64_t now);
+/* The same for the rare work of events that write no time. */
+void mt_file_tend_now(void);
 
 #endif

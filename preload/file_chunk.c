@@ -10,12 +10,15 @@
 
 #define FIRST_EXTENSION (1ull << 20) /* of the chunks: small programs have small files */
 #define EXTENSION (4ull << 20)
-#define ANCHOR_TICKS (1ull << 26) /* some tens of milliseconds */
+/* between two anchors: some tenths of a millisecond at first, then twice as long each time, up
+ * to some tens of milliseconds */
+#define ANCHOR_TICKS_FIRST (1ull << 19)
+#define ANCHOR_TICKS (1ull << 26)
 #define RETRY_NS 1000000
 
 /* ---- time ---- */
 
-void mt_file_read_clocks(struct mt_wire_anchor *a)
+static void read_clocks(struct mt_wire_anchor *a)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -51,17 +54,36 @@ MT_COLD void mt_file_anchor(void)
 		|| __atomic_exchange_n(&mt_file.anchoring, 1, __ATOMIC_ACQUIRE))
 		return;
 	n = mt_load(&h->anchor_count);
-	mt_file_read_clocks(&anchor);
+	read_clocks(&anchor);
 	h->anchors[1 + n % 2] = anchor;
 	mt_store_release(&h->anchor_count, n + 1);
 	mt_store(&mt_file.anchor_ticks, anchor.ticks);
+	if (mt_load(&mt_file.anchor_step) < ANCHOR_TICKS)
+		mt_store(&mt_file.anchor_step, 2 * mt_load(&mt_file.anchor_step));
 	mt_store_release(&mt_file.anchoring, 0);
+}
+
+/* The first step is short: a program that is killed early leaves a rate all the same. */
+void mt_file_first_anchor(struct mt_wire_header *h)
+{
+	read_clocks(&h->anchors[0]);
+	h->anchor_count = 1;
+	mt_file.anchor_ticks = h->anchors[0].ticks;
+	mt_file.anchor_step = ANCHOR_TICKS_FIRST;
 }
 
 void mt_file_tend(uint64_t now)
 {
-	if (now - mt_load(&mt_file.anchor_ticks) >= ANCHOR_TICKS)
+	if (now - mt_load(&mt_file.anchor_ticks) >= mt_load(&mt_file.anchor_step))
 		mt_file_anchor();
+}
+
+/* Where the clock is the system's, its rate is known. A system-call filter may forbid to read the
+ * system's clock. */
+MT_COLD void mt_file_tend_now(void)
+{
+	if (!mt_tracer.monotonic && !mt_load(&mt_tracer.frozen) && !mt_load(&mt_tracer.sealed))
+		mt_file_tend(mt_arch_ticks());
 }
 
 /* ---- chunks ---- */

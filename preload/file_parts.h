@@ -19,6 +19,7 @@ struct mt_file {
 	int held; /* a descriptor of the file, which the program may have closed; 0: none */
 	uint64_t data_place;   /* of the first chunk, in the file */
 	uint64_t anchor_ticks; /* of the last anchor */
+	uint64_t anchor_step;  /* ticks from it to the next one */
 	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
 	uint64_t flags, depth;
 	bool bad_depth; /* MEMTUI_DEPTH is no number in the range */
@@ -68,6 +69,7 @@ bool mt_file_write_reason(int fd, const struct mt_wire_header *, long error,
 bool mt_file_passes(long error);
 
 /* file_chunk.c */
-void mt_file_read_clocks(struct mt_wire_anchor *);
+/* Into the header of a new file. */
+void mt_file_first_anchor(struct mt_wire_header *);
 
 #endif

@@ -3,6 +3,7 @@
  * same (parent, pc) two nodes, which readers merge. */
 #include "preload/tree.h"
 
+#include "preload/file.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
@@ -162,6 +163,8 @@ static MT_COLD uint32_t make_child(uint32_t parent, uint32_t pc)
 	id = make(parent, pc);
 	if (id != MT_PC_TABLE_FULL)
 		link_child(parent, pc, id);
+	if (mt_tracer.standalone)
+		mt_file_tend_now();
 	return id;
 }
 

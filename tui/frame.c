@@ -205,8 +205,9 @@ static void draw_title(struct mt_app *app, int columns)
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[16], pid[96], others[64] = "";
+	char right[128], lost_text[48], count[16], wall[17] = "~", pid[96], others[64] = "";
 	char state[40] = "", processes[MT_NUMBER_OF_LEN], key[16];
+	bool about = mt_info_estimates_times(info);
 	int used, width, room;
 
 	mt_number_count(count, lost);
@@ -214,9 +215,9 @@ static void draw_title(struct mt_app *app, int columns)
 
 	/* whole seconds: the clock alone must not repaint at every frame; later all times are */
 	if (d->live && seconds && seconds < 60)
-		snprintf(wall, sizeof wall, "%us", (unsigned)seconds);
+		snprintf(wall + about, sizeof wall - about, "%us", (unsigned)seconds);
 	else
-		mt_number_time(wall, info->wall_ns);
+		mt_number_time(wall + about, info->wall_ns);
 	if (*state_words(app))
 		snprintf(state, sizeof state, "%s %s ",
 			d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "",

@@ -186,7 +186,8 @@ static const struct mt_wire_anchor *last_anchor(const struct mt_wire_header *h)
 	return n > 1 ? &h->anchors[1 + (n - 1) % 2] : &h->anchors[0];
 }
 
-/* By the two anchors; where they lie too close together, by this machine's own rate. */
+/* By the two anchors. Where they lie too close together, this machine's own rate is the best guess,
+ * and the recording says for good that its times are estimates: what was read keeps them. */
 static void set_clock(struct mt_import *i)
 {
 	const struct mt_wire_anchor *first = &i->header.anchors[0], *last = last_anchor(&i->header);
@@ -199,7 +200,8 @@ static void set_clock(struct mt_import *i)
 		return;
 	if (last->monotonic_ns > first->monotonic_ns && last->ticks > first->ticks)
 		scale = ratio(ns, ticks);
-	i->clock.scale = scale && ns >= SPAN_LEAST ? scale : own_scale(i);
+	i->guesses_rate = !scale || ns < SPAN_LEAST;
+	i->clock.scale = i->guesses_rate ? own_scale(i) : scale;
 }
 
 /* ---- bringing up to date --------------------------------------------------------------------- */
@@ -328,6 +330,9 @@ static void set_end(struct mt_import *i)
 	if (i->lives && !i->stopped && now > i->header.start_unix_ns
 		&& now - i->header.start_unix_ns > wall)
 		wall = now - i->header.start_unix_ns;
+	if (i->guesses_rate && info->events)
+		i->unknown_rate = 1;
+	i->segment.header->counters[MT_COUNTER_UNKNOWN_RATE] = i->unknown_rate;
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
 	mt_merge_counters(&i->merge);
 	mt_merge_slack(&i->merge, !i->lives);

@@ -47,7 +47,9 @@ struct mt_import {
 	struct mt_import_feed *feeds;
 	uint64_t *heads; /* bounds.heads */
 	uint32_t feed_count;
-	uint64_t own_scale; /* of this machine's TSC; 0: not known */
+	uint64_t own_scale;    /* of this machine's TSC; 0: not known */
+	uint64_t unknown_rate; /* 1: events were read with own_scale */
+	bool guesses_rate;     /* the clock's scale is own_scale now */
 	char *text;
 	uint32_t text_len;
 	uint64_t events; /* at the last update */

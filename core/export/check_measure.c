@@ -213,6 +213,13 @@ static bool has_unseen_frees(const struct mt_report *report)
 	return mt_report_whole(report)->info.counters[MT_COUNTER_UNSEEN_LIBRARIES] != 0;
 }
 
+/* Which blocks match depends on times whose error nobody knows. */
+static bool asks_estimated_times(const struct mt_report *report)
+{
+	return report->asked && mt_filter_compares_times(report->asked)
+		&& mt_info_estimates_times(&mt_report_whole(report)->info);
+}
+
 static void doubt(struct mt_judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -239,6 +246,10 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
 			v->least = less(v->seen, info->lost_events);
+		if (asks_estimated_times(report)) {
+			v->least = 0;
+			v->most = UINT64_MAX;
+		}
 	}
 }
 
@@ -284,6 +295,11 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 			prefix);
 	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fprintf(out, "%sevents were lost: the counts may be too high or too low\n", prefix);
+	if (asks_estimated_times(report))
+		fprintf(out,
+			"%sall times are estimates, because the recording does not tell the rate "
+			"of its clock: limits on blocks chosen by time cannot be decided\n",
+			prefix);
 	if (report->matched && report->matched->unanswered_ns) {
 		char when[MT_NUMBER_EXACT_LEN];
 

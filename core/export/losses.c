@@ -33,9 +33,10 @@ static enum mt_loss_kind of_counter(size_t counter)
 		&& counter != MT_COUNTER_NOT_COMPARABLE
 		&& counter != MT_COUNTER_UNSEEN_LIBRARIES; /* a blind spot */
 
-	return counter == MT_COUNTER_BAD_DEPTH || counter == MT_COUNTER_UNTOLD_FREES ? MT_LOSS_NOTE
-		: loss                                                               ? MT_LOSS_LOST
-										     : MT_LOSS_NONE;
+	bool note = counter == MT_COUNTER_BAD_DEPTH || counter == MT_COUNTER_UNTOLD_FREES
+		|| counter == MT_COUNTER_UNKNOWN_RATE;
+
+	return note ? MT_LOSS_NOTE : loss ? MT_LOSS_LOST : MT_LOSS_NONE;
 }
 
 static enum mt_loss_kind of_info(size_t offset)

@@ -177,6 +177,7 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 	put_seconds(json, "lossy_seconds", info->lossy_ns);
 	put_number(json, "estimated_groups", mt_report_estimated_groups(profile));
 	put_bool(json, "mapped_estimated", mt_report_maps_are_estimated(info));
+	put_bool(json, "times_estimated", mt_info_estimates_times(info));
 }
 
 /* Of the process, beside its heap. */

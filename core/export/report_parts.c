@@ -28,6 +28,8 @@ int mt_report_select(struct mt_selection *selection, const struct mt_report *rep
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report,
 	enum mt_unit unit, uint64_t value)
 {
+	if (unit == MT_UNIT_TIME && mt_info_estimates_times(&mt_report_whole(report)->info))
+		*out++ = '~';
 	if (report->exact && unit == MT_UNIT_TIME)
 		mt_number_seconds(out, value);
 	else if (report->exact)
@@ -45,7 +47,8 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
 	const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
 {
-	bool estimated = mt_metric_is_estimated(profile, group, metric);
+	bool estimated = mt_metric_is_estimated(profile, group, metric)
+		&& mt_metric_info(metric)->unit != MT_UNIT_TIME;
 
 	if (!mt_metric_is_known(group, metric)) {
 		strcpy(out, "-");
@@ -75,6 +78,10 @@ void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *pro
 	}
 	if (mt_metric_is_estimated(profile, group, MT_METRIC_AT_PEAK_SIZE)) {
 		mt_json_key(json, "at_peak_estimated");
+		mt_json_bool(json, true);
+	}
+	if (mt_info_estimates_times(&profile->info)) {
+		mt_json_key(json, "times_estimated");
 		mt_json_bool(json, true);
 	}
 }

@@ -45,7 +45,8 @@ void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report 
 void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *,
 	const struct mt_profile *, const struct mt_group *, enum mt_metric);
 /* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where
- * own peaks of several groups were added; "at_peak_estimated": true, where the peak may lie in lost
+ * own peaks of several groups were added; "times_estimated": true, where the rate of the
+ * clock is not known; "at_peak_estimated": true, where the peak may lie in lost
  * history. */
 void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 /* One sentence when leaks are estimates, else nothing. */

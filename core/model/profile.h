@@ -222,6 +222,12 @@ static inline bool mt_info_knows_leaks(const struct mt_info *info)
 	return info->ended && !info->stopped && !info->recorder_lost;
 }
 
+/* Whether all times are estimates, to be shown with a '~'. */
+static inline bool mt_info_estimates_times(const struct mt_info *info)
+{
+	return info->counters[MT_COUNTER_UNKNOWN_RATE] > 0;
+}
+
 /* Where blocks of a group were freed, when the stacks of frees are recorded. */
 struct mt_free_site {
 	uint32_t group;

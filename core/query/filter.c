@@ -257,6 +257,19 @@ unsigned mt_filter_needs(const struct mt_filter *filter)
 	return needs;
 }
 
+bool mt_filter_compares_times(const struct mt_filter *filter)
+{
+	for (int i = 0; i < MT_FILTER_COUNT; i++) {
+		enum mt_filter_kind kind = mt_filter_info((enum mt_filter_field)i)->kind;
+
+		if (filter->fields[i].text
+			&& (kind == MT_FILTER_KIND_TIME || kind == MT_FILTER_KIND_SPAN
+				|| kind == MT_FILTER_KIND_SPAN_OR_PERCENT))
+			return true;
+	}
+	return false;
+}
+
 int mt_filter_check_live(const struct mt_filter *filter, struct mt_err *err)
 {
 	char *text;

@@ -12,6 +12,8 @@ struct mt_allocation;
 #define MT_FILTER_NEEDS_CHAIN 4u   /* chain … chain_end_ns */
 #define MT_FILTER_NEEDS_ADDRESS 8u /* address, usable */
 unsigned mt_filter_needs(const struct mt_filter *);
+/* Tells whether the filter compares times: its answer is an estimate where times are. */
+bool mt_filter_compares_times(const struct mt_filter *);
 /* Whether a program that runs, which is known by its totals, can be asked: 0, or -EINVAL. */
 int mt_filter_check_live(const struct mt_filter *, struct mt_err *err);
 

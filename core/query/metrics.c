@@ -132,6 +132,8 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 {
 	bool single = is_single(profile, group);
 
+	if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
+		return mt_info_estimates_times(&profile->info);
 	if (metric == MT_METRIC_SUSPECT && !single && group->flags & MT_GROUP_SUSPECT)
 		return group->flags & MT_GROUP_SUSPECT_ESTIMATED;
 	if (metric == MT_METRIC_SUSPECT)

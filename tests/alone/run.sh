@@ -149,6 +149,47 @@ if not freed <= mine - live <= freed + threads: print(f"{mine - live} frees, {fr
 mkfifo pause; exec 9<>pause
 deaths
 
+# ---- times of a program that was killed ----
+hurried() { LD_PRELOAD="$tmp/libhurried.so" asked "$memtui" "$@"; } # ARGS...: memtui where the clock runs twice as fast
+between() { # FILE NANOSECONDS TIMES: the time from early() to late() is so many times the program's own, within 1 %
+	hurried groups --format json --no-builtin-suppressions "$1" 2>>field.err | python3 -c '
+import json, sys
+at = {g["all"]["min_size"]: g["all"]["min_timestamp"] for g in json.load(sys.stdin)}
+took, own = at[40] - at[24], int(sys.argv[1]) / 1e9 * float(sys.argv[2])
+if not 0.99 * own < took < 1.01 * own + 0.02: print(f"{took} s between two allocations, {own} s by the program;")
+' "$2" "$3" 2>&1
+}
+marked() { # FILE VALUE: whether its times are estimates, everywhere
+	hurried info --format json "$1" 2>>field.err | python3 -c '
+import json, sys
+if (is_ := json.load(sys.stdin)["times_estimated"]) != (sys.argv[1] == "true"): print(f"times_estimated is {is_};")' "$2" 2>&1
+	info=$(hurried info "$1" 2>>field.err)
+	case $2 in
+	true) grep -q '^recorded for *~\|^ran for *~' <<<"$info" && grep -q 'all times are estimates' <<<"$info" ;;
+	*) ! grep -q 'ran for *~\|times are estimates' <<<"$info" ;;
+	esac || echo "$info"
+}
+gcc -O1 -g -o times "$here/times.c" && gcc -O1 -DHURRIED -shared -fPIC -o libhurried.so "$here/times.c" || { echo "not ok build"; exit 1; }
+mkfifo times.out
+LD_PRELOAD=$lib MEMTUI_OUTPUT=times.mem ./times >times.out & pid=$!
+read -r took <times.out
+kill -KILL $pid; wait $pid 2>/dev/null
+say "a killed program's times do not depend on the reader's clock" "$(between times.mem "$took" 1)$(marked times.mem false)"
+cp --sparse=always times.mem rateless.mem
+gcc -std=gnu11 -D_GNU_SOURCE -I"$top" -o one_anchor "$here/one_anchor.c" && ./one_anchor rateless.mem || { echo "not ok build"; exit 1; }
+if "$memtui" info rateless.mem | grep -q 'times are estimates'; then
+	say "times without a rate are marked" "$(between rateless.mem "$took" 2)$(marked rateless.mem true)"
+	say "a limit on blocks chosen by such times is not decided" "$("$memtui" check --max-leaked=1k --lifetime-min=1ms rateless.mem >check.out 2>&1; is $? 1)$(
+		grep -q '^UNKNOWN leaked' check.out && grep -q 'all times are estimates' check.out || cat check.out)$(
+		"$memtui" check --max-leaked=1k rateless.mem >check.out 2>&1; is $? 0)"
+	"$memtui" pack -f -o rateless.dat rateless.mem 2>>field.err
+	say "a packed recording keeps the mark" "$(marked rateless.dat true)"
+elif grep -q tsc /sys/devices/system/clocksource/clocksource0/available_clocksource; then
+	say "times without a rate are marked" "they are not: $("$memtui" info rateless.mem 2>&1)"
+else
+	echo "skip times without a rate: the tracer uses the system's clock here"
+fi
+
 # ---- processes ----
 alone fork.mem ./ways fork >fork.out
 child=$(ls fork.mem.* 2>/dev/null)
