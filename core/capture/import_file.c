@@ -292,6 +292,11 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 			strerror(n < 0 ? (int)-n : errno));
 	i->size = (uint64_t)status.st_size;
 	i->disk = (uint64_t)status.st_blocks * 512; /* the tables' ranges are sparse */
+	if (i->segment.base && (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC))
+		return mt_fail(err, -EINVAL,
+			"%s was truncated or overwritten while memtui read it; later events are "
+			"missing",
+			i->path);
 	if (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC)
 		return mt_fail(err, -EINVAL,
 			"%s is not a recording of memtui, or the program ended before the "

@@ -45,18 +45,33 @@ static unsigned update_client(struct mt_recording *r)
 	return news | MT_NEWS_TOTALS;
 }
 
+/* The file cannot be read any more: what was read stays, and the reason is a fact. */
+static void lose_import(struct mt_recording *r, struct mt_profile *profile, const char *why)
+{
+	mt_recording_end_import(r);
+	snprintf(r->remark, sizeof r->remark, "%s", why);
+	r->damaged = true;
+	profile->info.recorder_lost = 1;
+}
+
 /* Time passes even where nothing else changes. */
 static unsigned update_import(struct mt_recording *r)
 {
-	if (!mt_generation_change_profile(&r->now))
+	struct mt_profile *profile = mt_generation_change_profile(&r->now);
+	struct mt_err err = {0};
+
+	if (!profile)
 		return 0;
-	int result = mt_import_update(r->import, NULL, NULL, NULL);
+	int result = mt_import_update(r->import, NULL, NULL, &err);
 
 	if (r->symbolizer)
 		mt_symbolizer_feed(r->symbolizer, r->now.profile);
 	if (result >= 0 && mt_import_lives(r->import))
 		return MT_NEWS_TOTALS;
-	mt_recording_end_import(r);
+	if (result < 0)
+		lose_import(r, profile, err.text);
+	else
+		mt_recording_end_import(r);
 	r->live = false;
 	return MT_NEWS_TOTALS | MT_NEWS_END;
 }

@@ -2,6 +2,7 @@
  * itself, by the file and by the process, while it grows and when the program has ended. */
 #include "tests/screens/harness.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,35 @@ static void next_phase(int to, int from)
 		exit(2);
 }
 
+/* Somebody cuts the file that the screen shows. The program, which waits, does not touch it. */
+static void cut(char **argv)
+{
+	struct settings settings = {.term = "xterm-256color", .locale = "C.UTF-8"};
+	char *by_file[] = {argv[1], "open", "follow.mem", NULL};
+	struct terminal t;
+	int to, from;
+
+	unlink("follow.mem");
+	pid_t pid = start(argv[2], argv[3], &to, &from);
+
+	next_phase(-1, from);
+	terminal_start(&t, 24, 100, &settings, by_file);
+	say("open follows a recording that will be cut",
+		terminal_wait_text(&t, "LIVE") && terminal_wait_text(&t, "977k"), &t);
+	if (truncate("follow.mem", 100) < 0)
+		exit(2);
+	say("a recording that is cut is incomplete", terminal_wait_text(&t, "INCOMPLETE"), &t);
+	terminal_type(&t, "0");
+	say("the log says why", terminal_wait_text(&t, "was truncated or overwritten"), &t);
+	terminal_type(&t, "1q");
+	say("the screen of a cut recording leaves", terminal_wait_end(&t) && t.status == 0, &t);
+	terminal_close(&t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(to);
+	close(from);
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings = {.term = "xterm-256color", .locale = "C.UTF-8"};
@@ -95,5 +125,8 @@ int main(int argc, char **argv)
 		&one);
 	terminal_close(&one);
 	terminal_close(&two);
+	close(to);
+	close(from);
+	cut(argv);
 	return failed;
 }

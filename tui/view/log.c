@@ -68,9 +68,15 @@ void mt_log_note(struct mt_app *app, const char *text)
 
 static const char *damage(const struct mt_app *app)
 {
+	const struct mt_data *d = &app->data;
 	const char *reason = NULL;
 
-	return app->data.reader && mt_trace_reader_damage(app->data.reader, &reason)
+	if (!d->reader && d->recording) {
+		struct mt_facts facts = mt_recording_facts(d->recording);
+
+		return facts.damaged ? facts.remark : NULL;
+	}
+	return d->reader && mt_trace_reader_damage(d->reader, &reason)
 		? reason ? reason : ""
 		: NULL;
 }
