@@ -30,8 +30,7 @@ static const char *kind_of(const struct sides *sides, const struct mt_diff_entry
 			: mt_profile_group_kind(sides->a->profile, entry->group_a));
 }
 
-/* The rows to show: [from, to). Text leaves out what did not change, which stands between growth
- * and shrinking. */
+/* Text leaves out what did not change. */
 static bool is_shown(const struct sides *sides, const struct mt_diff_entry *entry)
 {
 	return sides->a->format != MT_FORMAT_TEXT || entry->change;

@@ -351,16 +351,26 @@ static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const stru
 	}
 }
 
+/* Smallest key first. Each direction has its largest change first, as that is what a person looks
+ * for; groups without a change come last. */
+static uint64_t key_of(int64_t change, bool shrinking_first)
+{
+	const uint64_t half = (uint64_t)INT64_MAX;
+
+	if (!change)
+		return UINT64_MAX;
+	if (change > 0)
+		return half - (uint64_t)change + (shrinking_first ? half + 1 : 0);
+	return ((uint64_t)change ^ 1ull << 63) + (shrinking_first ? 0 : half);
+}
+
 /* In place: another array of that size would take longer to be had than to be filled. */
 static void sort_entries(struct mt_diff *diff, bool ascending)
 {
 	struct mt_sort_entry *order = mt_resize(NULL, (diff->count + 1) * sizeof *order);
 
-	for (uint32_t i = 0; i < diff->count; i++) {
-		uint64_t key = (uint64_t)diff->entries[i].change ^ 1ull << 63;
-
-		order[i] = (struct mt_sort_entry){ascending ? key : ~key, i};
-	}
+	for (uint32_t i = 0; i < diff->count; i++)
+		order[i] = (struct mt_sort_entry){key_of(diff->entries[i].change, ascending), i};
 	mt_sort(order, diff->count);
 	for (uint32_t i = 0; i < diff->count; i++) {
 		struct mt_diff_entry first = diff->entries[i];

@@ -30,7 +30,9 @@ struct mt_diff_entry {
 	bool doubtful;             /* a frame without a name was matched by its module alone */
 };
 struct mt_diff {
-	struct mt_diff_entry *entries; /* by change: what grew most first */
+	/* first those that grew, then those that shrank (ascending: the other way round), each with
+	 * the largest change first; last those without a change */
+	struct mt_diff_entry *entries;
 	uint32_t count, capacity;
 	struct mt_group a, b; /* sums of everything */
 	/* what b's counts and bytes are multiplied with before they are compared */

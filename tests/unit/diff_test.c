@@ -80,9 +80,9 @@ static void test_states(void **state)
 	assert_int_equal(5, s.diff.count);
 	assert_entry(&s, 0, MT_DIFF_NEW, 99, 0, 99);
 	assert_entry(&s, 1, MT_DIFF_GREW, 40, 10, 50);
-	assert_entry(&s, 2, MT_DIFF_SAME, 0, 10, 10);
+	assert_entry(&s, 2, MT_DIFF_SHRANK, -30, 40, 10); /* the largest first there, too */
 	assert_entry(&s, 3, MT_DIFF_GONE, -7, 7, 0);
-	assert_entry(&s, 4, MT_DIFF_SHRANK, -30, 40, 10);
+	assert_entry(&s, 4, MT_DIFF_SAME, 0, 10, 10);
 	assert_int_equal(67, s.diff.a.live_bytes);
 	assert_int_equal(169, s.diff.b.live_bytes);
 	sides_free(&s);
@@ -108,8 +108,8 @@ static void test_normalised(void **state)
 		f->profile.info.allocations = i ? 23 : 13;
 	}
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_PER_TIME);
-	assert_entry(&s, 0, MT_DIFF_SAME, 0, 40, 80);
-	assert_entry(&s, 1, MT_DIFF_SHRANK, -2, 3, 3); /* 1.5 - 3, away from zero */
+	assert_entry(&s, 0, MT_DIFF_SHRANK, -2, 3, 3); /* 1.5 - 3, away from zero */
+	assert_entry(&s, 1, MT_DIFF_SAME, 0, 40, 80);
 	sides_free(&s);
 }
 
@@ -208,9 +208,9 @@ static void test_other_directory(void **state)
 /* Two instants: numbers of groups are the same; the first side knows fewer of them. */
 static void test_since(void **state)
 {
-	static const enum mt_diff_state there[] = {MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_SAME,
-		MT_DIFF_SHRANK, MT_DIFF_GONE};
-	static const int64_t changes[] = {9, 5, 0, -2, -7};
+	static const enum mt_diff_state there[] = {MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_GONE,
+		MT_DIFF_SHRANK, MT_DIFF_SAME};
+	static const int64_t changes[] = {9, 5, -7, -2, 0}, shrinking_first[] = {-7, -2, 9, 5, 0};
 	struct fixture f;
 	struct mt_profile then;
 	struct mt_group before[4];
@@ -246,9 +246,13 @@ static void test_since(void **state)
 		assert_int_equal(diff.states[i], 1);
 	}
 	mt_diff_free(&diff);
+	mt_diff_since(&diff, &a, &b, MT_METRIC_LEAKED_SIZE, true);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(diff.entries[i].change, shrinking_first[i]);
+	mt_diff_free(&diff);
 	mt_diff_since(&diff, &b, &a, MT_METRIC_LEAKED_SIZE, false);
-	assert_int_equal(diff.entries[4].state, MT_DIFF_GONE);
-	assert_int_equal(diff.entries[4].change, -9);
+	assert_int_equal(diff.entries[2].state, MT_DIFF_GONE);
+	assert_int_equal(diff.entries[2].change, -9);
 	assert_int_equal(diff.states[MT_DIFF_NEW], 1);
 	mt_diff_free(&diff);
 	mt_selection_free(&all);
