@@ -104,7 +104,7 @@ struct mt_detail_state {
 
 struct mt_program_state;   /* program.h */
 struct mt_log_state;       /* view/log.c */
-struct mt_processes_state; /* view/processes.c */
+struct mt_processes_state; /* view/processes_parts.h */
 struct mt_jobs;            /* job.c */
 struct mt_triage_ui;       /* triage.h */
 struct mt_difference;      /* difference.h */
@@ -486,7 +486,7 @@ bool mt_blocks_progress(struct mt_app *, int percent); /* to be told; whether th
 void mt_blocks_state_free(struct mt_blocks_state *);
 /* ---- view/detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
-/* ---- view/processes.c ---- */
+/* ---- view/processes_asking.c ---- */
 /* Asks for the list again where it is seen and may have changed; when it wants to be asked next, or
  * UINT64_MAX. */
 uint64_t mt_processes_tend(struct mt_app *, uint64_t now_ms);
