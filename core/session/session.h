@@ -49,6 +49,7 @@ struct mt_session_process {
 	uint32_t blind;    /* enum mt_blind_reason of its own allocations; 0: they were seen */
 	/* 1: of a saved trace: the process went on with another image */
 	uint32_t followed;
+	/* leaked: not freed; suppressions are not applied */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,
 		lost_events;
 	char command[128];

@@ -231,6 +231,51 @@ static void check_nameless(struct tests *t)
 	}
 }
 
+/* What record said of the trace when it had written it: "72.0k" of "(72.0k in 1 block suppressed)".
+ * False: it said nothing of that. */
+static bool recorded_suppressed(const struct tests *t, char out[32])
+{
+	char path[1024], line[1024] = "";
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/record.log", t->scratch);
+	file = fopen(path, "r");
+	while (file && !found && fgets(line, sizeof line, file))
+		found = strstr(line, " suppressed)") && strrchr(line, '(')
+			&& sscanf(strrchr(line, '('), "(%31s in ", out) == 1;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Where suppressed blocks are counted, the screen says how much of the number they are: as record
+ * and report do. */
+static void check_suppressed(struct tests *t)
+{
+	struct tests of = *t;
+	struct terminal terminal;
+	char trace[1024], bytes[32] = "", words[96];
+
+	snprintf(trace, sizeof trace, "%s/fields.dat", t->scratch);
+	of.trace = trace;
+	tell(t, recorded_suppressed(t, bytes), "record says how much is suppressed");
+	open_trace(&of, &terminal, 24, 80, NULL);
+	snprintf(words, sizeof words, " (%s suppressed)   peak ", bytes);
+	bool ok = terminal_wait_text(&terminal, words);
+
+	tell(t, ok, "the heap line says how much of it is suppressed: %s", words);
+	if (!ok)
+		show(&terminal);
+	terminal_type(&terminal, "9");
+	snprintf(words, sizeof words, ", %s of it suppressed   lost 0", bytes);
+	ok = terminal_wait_text(&terminal, "not freed ") && terminal_wait_text(&terminal, words);
+	tell(t, ok, "what a process has not freed is not all called leaked: %s", words);
+	if (!ok)
+		show(&terminal);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv), of = t;
@@ -245,6 +290,7 @@ int main(int argc, char **argv)
 		check_back(&t);
 		check_alone(&t);
 		check_nameless(&t);
+		check_suppressed(&t);
 	}
 	if (wanted("live")) {
 		check_live(&t);

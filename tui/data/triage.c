@@ -114,6 +114,17 @@ bool mt_triage_queued(enum mt_triage_state shown)
 	return shown == MT_TRIAGE_NEW || (int)shown == MT_TRIAGE_CAME_BACK;
 }
 
+uint64_t mt_triage_suppressed_bytes(const struct mt_app *app, const struct mt_profile *p)
+{
+	const struct mt_triage_ui *t = app->triage;
+	uint64_t sum = 0;
+
+	for (uint32_t g = 0; g < p->group_count && g < t->shown_count; g++)
+		if (t->shown[g] == MT_TRIAGE_SUPPRESSED)
+			sum += p->groups[g].live_bytes;
+	return sum;
+}
+
 static void add_leaks(struct mt_triage_ui *t, const struct mt_data *d, bool queued)
 {
 	uint32_t selected = d->selection.count, count = 0;

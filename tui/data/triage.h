@@ -55,6 +55,9 @@ void mt_triage_end(struct mt_app *);   /* says on stderr what could not be saved
 /* 'N' 'I' 'L' 'F' 'X', '!' for what came back; ' ' where nothing was said of any group, or the
  * group leaks nothing. */
 char mt_triage_letter(struct mt_app *, uint32_t group);
+/* Live bytes of the suppressed groups in a profile of the shown recording: as a whole, or what a
+ * filter selects. */
+uint64_t mt_triage_suppressed_bytes(const struct mt_app *, const struct mt_profile *);
 /* "new", "leak", "fixed, came back" and so on */
 const char *mt_triage_words(struct mt_app *, uint32_t group);
 /* NULL: nothing was said */

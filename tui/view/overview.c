@@ -39,9 +39,15 @@ static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 static int put_numbers(char *text, size_t size, const struct mt_app *app, bool brief)
 {
 	const struct mt_info *info = &app->data.profile.info;
-	char now[16], peak[16], when[16], blocks[16], allocations[16], frees[16];
+	uint64_t known = mt_triage_suppressed_bytes(app, &app->data.profile);
+	char suppressed[40] = "", now[16], peak[16], when[16], blocks[16], allocations[16],
+	     frees[16];
 	const char *moment = brief ? "" : app->data.live ? "now " : "at the end ";
 
+	if (known) {
+		mt_number_size(now, known);
+		snprintf(suppressed, sizeof suppressed, " (%s suppressed)", now);
+	}
 	mt_number_size(now, info->leaked_bytes);
 	mt_number_size(peak, info->peak_bytes);
 	mt_number_time(when, info->peak_ns);
@@ -49,9 +55,9 @@ static int put_numbers(char *text, size_t size, const struct mt_app *app, bool b
 	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
 	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
 	return snprintf(text, size,
-		"%s %s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
-		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, peak, when,
-		brief ? "" : "live ", blocks, allocations, frees);
+		"%s %s%s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
+		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, suppressed, peak,
+		when, brief ? "" : "live ", blocks, allocations, frees);
 }
 
 /* What has room; the last figures have not where it is narrow. */

@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 #include "core/model/blind.h"
 #include "tui/data/switch.h"
+#include "tui/data/triage.h"
 #include "tui/user/keymap.h"
 #include "tui/view/processes_parts.h"
 
@@ -51,10 +52,17 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		&s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
 	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256];
-	char untraced[96] = "", keys[48];
+	char untraced[96] = "", suppressed[48] = "", keys[48];
+	uint64_t known = mt_processes_is_shown(app, p)
+		? mt_triage_suppressed_bytes(app, app->data.whole)
+		: 0;
 
 	mt_number_size(leaked, p->leaked_bytes);
 	mt_number_count(blocks, p->leaked_count);
+	if (known) {
+		mt_number_size(lost, known);
+		snprintf(suppressed, sizeof suppressed, ", %s of it suppressed", lost);
+	}
 	mt_number_count(lost, p->lost_events);
 	if (p->untraced)
 		snprintf(untraced, sizeof untraced, "   %u of its children were not traced",
@@ -75,9 +83,10 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		snprintf(text, sizeof text, "not seen: %s   lost %s%s",
 			mt_blind_reason_name(p->blind), lost, untraced);
 	else
-		snprintf(text, sizeof text, "%s %s in %s %s   lost %s%s",
-			p->alive || p->failed || p->stopped ? "live" : "leaked", leaked, blocks,
-			MT_PLURAL(blocks, "block"), lost, untraced);
+		/* not "leaked": the names by which blocks are suppressed are not read for a list */
+		snprintf(text, sizeof text, "%s %s in %s %s%s   lost %s%s",
+			p->alive || p->failed || p->stopped ? "live" : "not freed", leaked, blocks,
+			MT_PLURAL(blocks, "block"), suppressed, lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
 	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);
 }

@@ -10,7 +10,7 @@
 	X(TREE, "parents before their children", 0) \
 	X(PROCESS, "process", (uint64_t)a->pid) \
 	X(STATE, "state, running first", !a->alive) \
-	X(LIVE, "live or leaked bytes", a->leaked_bytes) \
+	X(LIVE, "bytes not freed", a->leaked_bytes) \
 	X(PEAK, "peak of the heap", a->peak_bytes) \
 	X(ALLOCS, "allocations", a->allocations) \
 	X(COMMAND, "command", 0)
