@@ -217,6 +217,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 		.leaked_bytes = i->leaked_bytes,
 		.leaked_count = i->leaked_count,
 		.lost_events = i->lost_events,
+		.peak_rss_bytes = i->peak_rss_bytes,
 	};
 	out->followed = strip_image(name) < strlen(name);
 	snprintf(out->command, sizeof out->command, "%s", command);

@@ -275,6 +275,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 		.leaked_bytes = i->model.live_bytes,
 		.leaked_count = i->model.live_count,
 		.lost_events = info->lost_events,
+		.peak_rss_bytes = info->peak_rss_bytes,
 	};
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");

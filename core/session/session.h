@@ -52,6 +52,7 @@ struct mt_session_process {
 	/* leaked: not freed; suppressions are not applied */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,
 		lost_events;
+	uint64_t peak_rss_bytes; /* 0: not known */
 	char command[128];
 	char trace_path[512];
 };

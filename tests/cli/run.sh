@@ -574,6 +574,12 @@ fails "too many operands" 2 "extra argument 't.dat'; usage: memtui groups" group
 json "info: several traces" 'len(d) == 2 and all(t["allocations"] == 62 and t["origin"] == "exec" for t in d)' info --format json t.dat t.dat
 check "info: several traces as text" "$memtui" info t.dat t.dat
 [ "$(wc -l <check.out)" = 3 ] || not_ok "info: several traces as text" "$(cat check.out)"
+awk 'NR == 1 && $7 == "resident" { next } NR > 1 && $7 ~ /^[0-9.]+[kM]$/ { next } { exit 1 }' check.out && ok "info: the resident memory of several traces" ||
+	not_ok "info: the resident memory of several traces" "$(cat check.out)"
+"$memtui" info --format json t.dat sets.dat >json.out 2>&1
+"$memtui" info --format csv t.dat sets.dat >check.out 2>&1
+[ "$(python3 -c 'import csv, json; print([int(r["peak_rss_bytes"]) for r in csv.DictReader(open("check.out"))] == [t["peak_rss_bytes"] for t in json.load(open("json.out"))])' 2>&1)" = True ] &&
+	ok "info: the resident memory as CSV and JSON" || not_ok "info: the resident memory as CSV and JSON" "$(cat check.out)"
 check "info: several traces, filtered" "$memtui" info --function-regex '^deep$' t.dat sets.dat
 [ "$(awk 'NR > 1 {print $4, $6}' check.out)" = "$(printf '1 1000B\n0 0B')" ] || not_ok "info: several traces, filtered" "$(cat check.out)"
 check "info: several traces, filtered, as CSV" "$memtui" info --format csv --lifetime only_leaked sets.dat t.dat

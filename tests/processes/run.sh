@@ -23,7 +23,7 @@ truth() { # NAME FILES PROGRAM...: ends well, FILES traces, each as its process'
 }
 truth "three generations" 40 ./tree tree
 truth "forks while other threads allocate" 221 ./tree threads 200
-on_terminal() { # COLUMNS: the longest line that record writes there, and whether all file names still differ
+on_terminal() { # COLUMNS: the longest line that record writes there, whether all file names still differ, and the heading before "command"
 	python3 - "$1" "$memtui" record -f -o a_trace_with_a_long_name.dat -- ./tree kinds <<'P'
 import fcntl, os, pty, struct, sys, termios
 pid, fd = pty.fork()
@@ -38,12 +38,13 @@ except OSError:
     pass
 os.waitpid(pid, 0)
 lines = text.decode().replace("\r", "").split("what each process did, program by program:\n")[1].splitlines()
-print(max(map(len, lines)), len({l.split()[-1].split("..")[-1] for l in lines}) == len(lines))
+print(max(map(len, lines)), len({l.split()[-1].split("..")[-1] for l in lines}) == len(lines), lines[0].split()[-3])
 P
 }
 for columns in 80 100; do
-	read -r longest differ <<<"$(on_terminal $columns)"
+	read -r longest differ before <<<"$(on_terminal $columns)"
 	say "lines about processes fit $columns columns" "$([ "$longest" -le $columns ] && [ $differ = True ] || echo "longest $longest, files differ: $differ")"
+	say "resident memory stands there where 100 columns have room: $columns" "$([ $columns = 80 -a "$before" = leaked -o $columns = 100 -a "$before" = rss ] || echo "before the command stands: $before")"
 done
 rm -f a_trace*
 truth "vfork, posix_spawn, system, popen, clone, exec" 10 ./tree kinds

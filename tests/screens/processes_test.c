@@ -9,6 +9,7 @@
 
 static const struct golden goldens[] = {
 	GOLDEN("processes-100x30", 100, 30, "9"),
+	{"processes-by-rss-100x30", 100, 30, "9>>>>>>", 0, 0, 0, 0, NULL, 0, 0},
 	{"processes-80x24", 80, 24, "9", 0, 0, 0, 0, "j", 0, 0},
 	{"processes-40x10", 40, 10, "9", 0, 0, 0, 0, "G", 0, 0},
 	{"processes-by-peak-80x24", 80, 24, "9>>>>>", 0, 0, 0, 0, "r", 0, 0},

@@ -20,6 +20,7 @@
 #define NAME_WIDTH 8 /* of "memtui: " */
 #define COMMAND_LEAST 12
 #define COMMAND_MOST 40
+#define RESIDENT_LEAST 100 /* columns, for that of the resident memory */
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
@@ -144,14 +145,15 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 /* How wide the columns of the processes are. */
 struct widths {
 	int pid, allocations, size, command;
-	int file; /* 0: what it needs */
+	int resident; /* 0: no room */
+	int file;     /* 0: what it needs */
 };
-static const struct widths wide = {8, 12, 8, COMMAND_MOST, 0};
+static const struct widths wide = {8, 12, 8, COMMAND_MOST, 9, 0};
 
 /* Lines that would be wrapped are made narrower. */
 static struct widths choose_widths(const struct mt_session_process *processes, uint32_t count)
 {
-	struct widths w = {7, 6, 6, 0, 0};
+	struct widths w = {7, 6, 6, 0, 0, 0};
 	char file[sizeof processes->trace_path + 100];
 	struct winsize size;
 	int room, longest = 4;
@@ -164,9 +166,11 @@ static struct widths choose_widths(const struct mt_session_process *processes, u
 			longest = (int)strlen(file);
 	}
 	room = size.ws_col - NAME_WIDTH;
-	if (room >= 2 * wide.pid + wide.allocations + 2 * wide.size + wide.command + 8 + longest)
+	if (room >= 2 * wide.pid + wide.allocations + 2 * wide.size + wide.resident + wide.command
+			+ 8 + longest)
 		return wide;
-	room -= 2 * w.pid + w.allocations + 2 * w.size + 8;
+	w.resident = size.ws_col >= RESIDENT_LEAST ? w.size + 1 : 0;
+	room -= 2 * w.pid + w.allocations + 2 * w.size + w.resident + 8;
 	if (room < 2 * COMMAND_LEAST)
 		return wide;
 	w.command = room - longest < COMMAND_LEAST ? COMMAND_LEAST : room - longest;
@@ -221,21 +225,24 @@ static void say_process(const struct mt_session_process *p, struct widths w)
 	bool fits = !w.file && strlen(p->command) <= (size_t)w.command;
 	const char *line = fits ? p->command : without_directory(p->command);
 	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
-		command[COMMAND_MOST + 1];
+		resident[MT_NUMBER_LEN] = "-", command[COMMAND_MOST + 1];
 	char file[sizeof p->trace_path + 100];
 
 	describe_file(file, sizeof file, p);
 	mt_number_count(allocations, p->allocations);
 	mt_number_size(peak, p->peak_bytes);
 	mt_number_size(leaked, leaked_bytes(p));
+	if (p->peak_rss_bytes)
+		mt_number_size(resident, p->peak_rss_bytes);
 	shorten_middle(file, w.file);
 	if (strlen(line) > (size_t)w.command)
 		snprintf(command, sizeof command, "%.*s..",
 			(int)mt_text_cut(line, (size_t)w.command - 2), line);
 	else
 		snprintf(command, sizeof command, "%s", line);
-	mt_command_say("%*d %*d %*s %*s %*s  %-*s  %s", w.pid, (int)p->pid, w.pid, (int)p->parent,
-		w.allocations, allocations, w.size, peak, w.size, leaked, w.command, command, file);
+	mt_command_say("%*d %*d %*s %*s %*s%*s  %-*s  %s", w.pid, (int)p->pid, w.pid,
+		(int)p->parent, w.allocations, allocations, w.size, peak, w.size, leaked,
+		w.resident, w.resident ? resident : "", w.command, command, file);
 }
 
 static void say_untraced(const struct mt_session *session, bool stream)
@@ -260,9 +267,13 @@ static void say_processes(struct mt_session *session)
 		qsort(session->processes, count, sizeof *session->processes, by_start);
 		w = choose_widths(session->processes, shown);
 		mt_command_say("what each process did, program by program:");
-		mt_command_say("%*s %*s %*s %*s %*s  %-*s  %s", w.pid, "process", w.pid, "parent",
-			w.allocations, w.file ? "allocs" : "allocations", w.size, "peak", w.size,
-			"leaked", w.command, "command", "file");
+		mt_command_say("%*s %*s %*s %*s %*s%*s  %-*s  %s", w.pid, "process", w.pid,
+			"parent", w.allocations, w.file ? "allocs" : "allocations", w.size, "peak",
+			w.size, "leaked", w.resident,
+			!w.resident      ? ""
+				: w.file ? "rss"
+					 : "resident",
+			w.command, "command", "file");
 		for (uint32_t i = 0; i < shown; i++)
 			say_process(&session->processes[i], w);
 		if (shown < count)

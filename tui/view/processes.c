@@ -104,7 +104,7 @@ static struct layout lay_out(int width)
 
 	if (width >= 60) {
 		l.state = STATE;
-		l.numbers = width >= 70 ? 3 : 1;
+		l.numbers = width >= 100 ? 4 : width >= 70 ? 3 : 1;
 		room -= STATE + (l.numbers - 1) * NUMBER;
 	}
 	l.file = width >= 96 ? room * 2 / 5 : 0;
@@ -134,7 +134,7 @@ static void draw_head(struct mt_app *app, struct mt_rect r, enum mt_processes_or
 
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
-	static const char *const heads[] = {"LIVE", "PEAK", "ALLOCS"};
+	static const char *const heads[] = {"LIVE", "PEAK", "ALLOCS", "RSS"};
 	struct mt_screen *s = app->screen;
 	int column = r.column + 2 + NUMBER;
 
@@ -174,13 +174,23 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 		*p->command ? mt_processes_name(p) : "(no command line)");
 }
 
+static void number_words(const struct mt_session_process *p, enum mt_processes_order column,
+	char out[MT_NUMBER_LEN])
+{
+	if (!p->recorded || (column == MT_PROCESSES_BY_RSS && !p->peak_rss_bytes))
+		strcpy(out, "-");
+	else if (column == MT_PROCESSES_BY_ALLOCS)
+		mt_number_count(out, p->allocations);
+	else
+		mt_number_size(out, mt_processes_value(p, column));
+}
+
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
 {
 	const struct layout *l = layout;
 	struct mt_processes_state *s = app->processes;
 	const struct mt_session_process *p = &s->family.items[line->index];
-	const uint64_t bytes[] = {p->leaked_bytes, p->peak_bytes};
-	bool selected = line->selected, known = p->recorded;
+	bool selected = line->selected;
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
 	char number[MT_NUMBER_LEN], text[512], state[STATE + 16];
@@ -192,18 +202,15 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	snprintf(text, sizeof text, "%d", (int)p->pid);
 	mt_draw_right(app->screen, r.row, r.column + 2, NUMBER - 1, role, text);
 	mt_draw(app->screen, r.row, column, l->state - 1,
-		selected                      ? role
-			: p->alive            ? MT_ROLE_GROWING
-			: !known || p->failed ? MT_ROLE_ERROR
-					      : MT_ROLE_DIM,
+		selected                            ? role
+			: p->alive                  ? MT_ROLE_GROWING
+			: !p->recorded || p->failed ? MT_ROLE_ERROR
+						    : MT_ROLE_DIM,
 		state_words(p, state));
 	column += l->state;
 	for (int i = 0; i < l->numbers; i++, column += NUMBER) {
-		if (i < 2)
-			mt_number_size(number, bytes[i]);
-		else
-			mt_number_count(number, p->allocations);
-		mt_draw_right(app->screen, r.row, column, NUMBER - 1, role, known ? number : "-");
+		number_words(p, (enum mt_processes_order)(MT_PROCESSES_BY_LIVE + i), number);
+		mt_draw_right(app->screen, r.row, column, NUMBER - 1, role, number);
 	}
 	column++;
 	command_text(s, line->index, l->command, text, sizeof text);

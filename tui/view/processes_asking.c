@@ -159,6 +159,7 @@ static struct mt_session_process *itself(const struct mt_app *app)
 		.leaked_bytes = i->leaked_bytes,
 		.leaked_count = i->leaked_count,
 		.lost_events = i->lost_events,
+		.peak_rss_bytes = i->peak_rss_bytes,
 	};
 	snprintf(item->command, sizeof item->command, "%s",
 		app->data.command ? app->data.command : "");

@@ -30,7 +30,7 @@ uint64_t mt_processes_identity(const struct mt_session_process *p)
 	return hash;
 }
 
-static uint64_t value_of(const struct mt_session_process *a, enum mt_processes_order by)
+uint64_t mt_processes_value(const struct mt_session_process *a, enum mt_processes_order by)
 {
 	switch (by) {
 #define X(id, words, value) \
@@ -53,15 +53,14 @@ const char *mt_processes_name(const struct mt_session_process *p)
 
 bool mt_processes_descend(enum mt_processes_order by)
 {
-	return by == MT_PROCESSES_BY_LIVE || by == MT_PROCESSES_BY_PEAK
-		|| by == MT_PROCESSES_BY_ALLOCS;
+	return by >= MT_PROCESSES_BY_LIVE && by <= MT_PROCESSES_BY_RSS;
 }
 
 static int compare(const void *x, const void *y, void *context)
 {
 	const struct order *order = context;
 	const struct mt_session_process *a = x, *b = y;
-	uint64_t of_a = value_of(a, order->by), of_b = value_of(b, order->by);
+	uint64_t of_a = mt_processes_value(a, order->by), of_b = mt_processes_value(b, order->by);
 	int result = order->by == MT_PROCESSES_BY_COMMAND
 		? strcmp(mt_processes_name(a), mt_processes_name(b))
 		: of_a < of_b ? -1

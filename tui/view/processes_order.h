@@ -13,6 +13,7 @@
 	X(LIVE, "bytes not freed", a->leaked_bytes) \
 	X(PEAK, "peak of the heap", a->peak_bytes) \
 	X(ALLOCS, "allocations", a->allocations) \
+	X(RSS, "peak of the resident memory", a->peak_rss_bytes) \
 	X(COMMAND, "command", 0)
 enum mt_processes_order {
 #define X(id, words, value) MT_PROCESSES_BY_##id,
@@ -20,6 +21,8 @@ enum mt_processes_order {
 #undef X
 };
 
+/* What the list is sorted by; 0 for words. */
+uint64_t mt_processes_value(const struct mt_session_process *, enum mt_processes_order);
 const char *mt_processes_order_words(enum mt_processes_order);
 /* Whether it begins with the largest: numbers do; words and process numbers do not. */
 bool mt_processes_descend(enum mt_processes_order);
