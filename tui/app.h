@@ -100,6 +100,7 @@ struct mt_detail_state {
 	struct mt_backtrace backtrace;
 	struct mt_source_file source;
 	uint32_t shown; /* mt_app_follow */
+	bool maximised; /* one frame, and its source in all other rows */
 };
 
 struct mt_program_state;   /* program.h */

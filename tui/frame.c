@@ -413,7 +413,7 @@ static int draw_status(struct mt_app *app, int row, int columns)
 static bool offered(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_MAXIMISE)
-		return app->view == MT_VIEW_MAIN;
+		return app->view == MT_VIEW_MAIN || app->view == MT_VIEW_DETAIL;
 	if (what == MT_ACTION_APPLY)
 		return app->timeline.selecting;
 	if (what == MT_ACTION_FOLLOW)

@@ -252,8 +252,15 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
-	int totals = draw_totals(app, r), facts;
+	int totals, facts;
 
+	if (app->detail.maximised && r.rows >= 4) {
+		/* the selected frame, which the keys still move, and its source below it */
+		draw_frames(app, (struct mt_rect){r.row, r.column, 2, r.columns}, focus);
+		draw_source(app, (struct mt_rect){r.row + 2, r.column, r.rows - 2, r.columns});
+		return;
+	}
+	totals = draw_totals(app, r);
 	mt_draw_swatch(app->screen, r.row, r.column,
 		mt_layers_of(&app->data.layers, app->detail.group), MT_ROLE_NUMBER);
 	if (r.rows >= totals + 3
@@ -306,6 +313,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_PREVIOUS_GROUP: step(app, -1); return true;
 	case MT_ACTION_GROUP_BLOCKS: mt_blocks_of_group(app, app->detail.group); return true;
 	case MT_ACTION_PARENT: mt_app_back(app); return true;
+	case MT_ACTION_MAXIMISE: app->detail.maximised = !app->detail.maximised; return true;
 	default: return mt_list_move(list(app), what);
 	}
 }
