@@ -154,8 +154,8 @@ const struct mt_command mt_command_diff = {
 	.words = "compare two traces, or two moments of one trace",
 	.description =
 		"Prints the groups whose metric differs: first the groups that "
-		"grew, then the groups that shrank (--order asc: the other "
-		"way round), each with the largest change first. A "
+		"grew, then the groups that shrank (--order asc: these "
+		"come first), each with the largest change first. A "
 		"group is new if only the second side has its backtrace, and "
 		"gone if only the first side has it.\n\nTwo traces are "
 		"compared by their totals, by leaked bytes unless --sort says "
