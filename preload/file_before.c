@@ -50,14 +50,15 @@ static uint64_t age(void)
  * process's, also before the machine was started. */
 static bool is_of_this_process(const struct mt_wire_header *h)
 {
+	/* before the age: a process that has to wait in between is older then, not too young */
+	uint64_t monotonic = mt_sys_clock(CLOCK_MONOTONIC) - h->anchors[0].monotonic_ns;
+	uint64_t real = mt_sys_clock(CLOCK_REALTIME) - h->start_unix_ns;
 	uint64_t lived = age() + TICK_NS;
 
 	return h->magic == MT_WIRE_MAGIC && h->version == MT_WIRE_VERSION
 		&& h->header_size == sizeof *h && h->flags & MT_SEGMENT_STANDALONE
 		&& h->pid == (uint32_t)mt_sys0(SYS_getpid) && lived > TICK_NS
-		&& h->pid_space == mt_file_pid_space()
-		&& mt_sys_clock(CLOCK_MONOTONIC) - h->anchors[0].monotonic_ns <= lived
-		&& mt_sys_clock(CLOCK_REALTIME) - h->start_unix_ns <= lived;
+		&& h->pid_space == mt_file_pid_space() && monotonic <= lived && real <= lived;
 }
 
 bool mt_file_is_of_image(void)
