@@ -97,7 +97,8 @@ void mt_filter_add_functions(struct mt_filter_candidates *out, const char *typed
 		out->items[out->count++] =
 			(struct mt_filter_candidate){exact(name), "", f->groups[i]};
 	}
-	qsort(out->items + before, out->count - before, sizeof *out->items, by_groups);
+	if (out->count - before)
+		qsort(out->items + before, out->count - before, sizeof *out->items, by_groups);
 	while (out->count > before + OFFERED)
 		free(out->items[--out->count].text);
 }
