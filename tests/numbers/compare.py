@@ -156,7 +156,7 @@ def parse(text):
 def of_screen(info):
     """The heap as a whole, with what is suppressed."""
     shown = subprocess.run([f"{build}/tests/numbers/screen", f"{build}/memtui", "open", *heap, trace], capture_output=True, text=True)
-    match = re.search(r"(heap|filtered) (?:at the end )?(\S+)   peak (\S+) at \S+   (?:live )?blocks (\S+)   allocs/s (\S+)   frees/s (\S+)",
+    match = re.search(r"(heap|filtered) (?:at the end )?(\S+)(?: \(\S+ suppressed\))?   peak (\S+) at \S+   (?:live )?blocks (\S+)   allocs/s (\S+)   frees/s (\S+)",
         shown.stdout)
     if shown.returncode or not match:
         sys.exit("the screen shows no numbers: " + shown.stdout)
