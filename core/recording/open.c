@@ -18,6 +18,11 @@ int mt_opening_tell(void *context, double fraction)
 	return options->progress ? options->progress(options->context, o->what, fraction) : 0;
 }
 
+static int failed(const struct mt_opening *o)
+{
+	return o->err->code < 0 ? o->err->code : -EIO;
+}
+
 /* ---- stand-alone recordings ---- */
 
 static int import(struct mt_opening *o)
@@ -49,7 +54,7 @@ static int import_events(struct mt_opening *o)
 		close(fd);
 	else
 		r->now.reader = mt_trace_reader_open_fd(fd, o->path, o->err);
-	return status < 0 ? status : r->now.reader ? 0 : o->err->code;
+	return status < 0 ? status : r->now.reader ? 0 : failed(o);
 }
 
 void mt_recording_end_import(struct mt_recording *r)
@@ -65,7 +70,7 @@ int mt_recording_begin_import(struct mt_opening *o)
 
 	r->stand_alone = true;
 	r->import = mt_import_open(o->path, mt_generation_change_profile(&r->now), o->err);
-	return r->import ? 0 : o->err->code;
+	return r->import ? 0 : failed(o);
 }
 
 static int open_stand_alone(struct mt_opening *o)
@@ -98,7 +103,7 @@ static int open_trace(struct mt_opening *o)
 		mt_opening_tell, o, &converted, o->err);
 
 	if (!reader)
-		return o->err->code;
+		return failed(o);
 	r->spooled = converted.bytes || !strcmp(o->path, "-");
 	snprintf(r->remark, sizeof r->remark, "%s",
 		*converted.fault ? converted.fault : converted.note);
@@ -206,10 +211,10 @@ struct mt_recording *mt_recording_open(const char *path, const struct mt_open_op
 		: open_trace(&o);
 
 	mt_opening_tell(&o, -1);
-	if (status >= 0 && !err->code)
+	if (status >= 0)
 		return r;
 	if (!err->code)
-		err->code = -EIO;
+		err->code = status;
 	mt_recording_free(r);
 	return NULL;
 }
