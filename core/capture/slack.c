@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define SLICE 128u /* blocks between two ticks, on a stack that may be small */
+#define SLICE 512u /* blocks between two ticks, on a stack that may be small */
 
 void mt_slack_free(struct mt_slack *s)
 {
