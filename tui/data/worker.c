@@ -189,15 +189,6 @@ bool mt_worker_asked(const struct mt_worker *w)
 	return w->asked;
 }
 
-bool mt_worker_runs(struct mt_worker *w)
-{
-	pthread_mutex_lock(&w->lock);
-	bool runs = w->running || w->next;
-
-	pthread_mutex_unlock(&w->lock);
-	return runs;
-}
-
 double mt_worker_progress(struct mt_worker *w, bool *held)
 {
 	pthread_mutex_lock(&w->lock);

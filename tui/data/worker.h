@@ -29,7 +29,6 @@ void mt_worker_free(struct mt_worker *); /* cancels */
 void mt_worker_start(struct mt_worker *, const struct mt_generation *, void *request);
 void mt_worker_cancel(struct mt_worker *);
 bool mt_worker_asked(const struct mt_worker *); /* something that is not collected yet */
-bool mt_worker_runs(struct mt_worker *);        /* also for the end of what was cancelled */
 /* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a
  * share). */
 double mt_worker_progress(struct mt_worker *, bool *held);
