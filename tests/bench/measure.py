@@ -31,7 +31,9 @@ class Runner:
             if sample["status"]:
                 raise Failure(f"the program ended with status {sample['status']}: {telling_line(said)}")
             if workload.own_clock:
-                sample["own_ns"] = own_clock(said)
+                sample["own_ns"] = own_figure("ns_per_pair", said)
+            if workload.own_rss:
+                sample["idle_rss_kib"] = own_figure("idle_rss_kib", said)
             sample["file_bytes"] = sum(entry.stat().st_size for entry in os.scandir(scratch)
                                        if entry.name.startswith("trace"))
             if tool.name == "memtui":
@@ -115,10 +117,10 @@ class Runner:
             self.say(f"  {tool.name}: {failure}")
 
 
-def own_clock(text):
-    found = re.search(r"\bns_per_pair=([\d.]+)", text)
+def own_figure(name, text):
+    found = re.search(rf"\b{name}=([\d.]+)", text)
     if not found:
-        raise Failure(f"the program's own clock was not printed: {telling_line(text)}")
+        raise Failure(f"the program did not print its own {name}: {telling_line(text)}")
     return float(found[1])
 
 

@@ -1,4 +1,6 @@
 """The table that a person reads."""
+import math
+
 from figures import QUIET_SHARE
 
 COLUMNS = (  # heading, width, key, factor, format
@@ -72,8 +74,10 @@ def change_table(rows):
     if not rows:
         return ""
     def line(row):
-        return (f"  {row['workload']:{NAME_WIDTH}}{row['what']:12}{row['percent']:+9.1f} %"
-                f"   {row['low']:+9.1f} to {row['high']:+.1f} with 95%")
+        text = f"  {row['workload']:{NAME_WIDTH + 1}}{row['what']:12}{row['percent']:+9.1f} %"
+        if not math.isfinite(row["low"]):
+            return text + "   too few rounds for an interval"
+        return text + f"   {row['low']:+9.1f} to {row['high']:+.1f} with 95%"
 
     heading = f"  this version beside the one before, medians of {rows[0]['rounds']} rounds"
     return "\n".join(["", heading, *map(line, rows)])

@@ -21,6 +21,7 @@ class Workload:
     needs: list                # files without which it cannot run
     threads: int = 1
     own_clock: bool = False    # prints ns_per_pair=: the work alone, without starting and ending
+    own_rss: bool = False      # prints idle_rss_kib=: what is resident after a second in which nothing happened
     per_event: bool = True     # has so many events that figures by the event mean something
     pairs: int = None          # allocations, each with its free, where they are not all in the first process's trace
     environment: dict = dataclasses.field(default_factory=dict)
@@ -63,7 +64,7 @@ def all_workloads(build):
     def asleep(name, count, pairs):
         """Threads that mostly sleep: what counts is what they take in memory, and that they take no longer."""
         path = os.path.realpath(os.path.join(build, "bench/asleep"))
-        return Workload(name, [path, str(count), str(pairs)], [path], count, per_event=False)
+        return Workload(name, [path, str(count), str(pairs)], [path], count, own_rss=True, per_event=False)
 
     def copies(name, count):
         """What as many threads do, by processes of one thread: what threads cost beyond that is their being threads."""
