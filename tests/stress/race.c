@@ -1,9 +1,11 @@
-/* race THREADS ROUNDS [give-back]: tracer and recorder in one process, for ThreadSanitizer: threads
- * write events through the tracer's own code, each into its ring and all into one call tree, while
- * this one drains and merges. Both sides go by the same mapping, since the sanitizer knows memory
- * by its address. Blocks go from thread to thread. With give-back the threads pause, and each poll
- * gives back the pages of all drained records, which else happens twice a second: a record that
- * was written while its page went away would be missing. */
+/* race THREADS ROUNDS [give-back]: tracer and recorder in one process, for ThreadSanitizer:
+ * threads write events through the tracer's own code, each into its ring and all into one call
+ * tree, while this one drains and merges. Both sides go by the same mapping, since the sanitizer
+ * knows memory by its address. Blocks go from thread to thread. A full ring waits for as long as
+ * it takes: this is about order, and on a busy machine the one thread that drains may get no
+ * processor for longer than a recorder is waited for. With give-back the threads pause, and each
+ * poll gives back the pages of all drained records, which else happens twice a second: a record
+ * that was written while its page went away would be missing. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +76,9 @@ int main(int argc, char **argv)
 	mt_clock_start(&clock);
 	mt_clock_restart(&clock);
 	if (mt_segment_create(&segment,
-		    &(struct mt_segment_options){.address_limit = UINT64_MAX, .clock = clock.kind},
+		    &(struct mt_segment_options){.address_limit = UINT64_MAX,
+			    .clock = clock.kind,
+			    .flags = MT_SEGMENT_WAIT},
 		    &alive, &err)
 		< 0) {
 		fprintf(stderr, "%s\n", err.text);
