@@ -173,9 +173,7 @@ static void doubt_leaks(struct mt_judged *j, const struct mt_report *report)
 
 bool mt_check_is_incomplete(const struct mt_report *report)
 {
-	const struct mt_info *info = &report->profile->info;
-
-	return !info->ended || info->recorder_lost || report->damaged
+	return !mt_report_is_whole(report)
 		|| (report->baseline && mt_check_is_incomplete(report->baseline));
 }
 

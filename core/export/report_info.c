@@ -10,13 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static bool complete(const struct mt_report *report)
-{
-	const struct mt_info *info = &report->profile->info;
-
-	return info->ended && !info->recorder_lost && !report->damaged;
-}
-
 static void put_number(struct mt_json *json, const char *name, uint64_t value)
 {
 	mt_json_key(json, name);
@@ -232,7 +225,7 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 
 	mt_json_open(json, '{');
 	put_number(json, "format_version", 1);
-	put_bool(json, "complete", complete(report));
+	put_bool(json, "complete", mt_report_is_whole(report));
 	mt_report_json_damage(json, report);
 	put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
@@ -460,7 +453,8 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 	mt_report_start_time(start, report->profile);
 	put_line(report, "started", start);
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
-	put_line(report, complete(report) && !info->stopped ? "ran for" : "recorded for", text);
+	put_line(report, mt_report_is_whole(report) && !info->stopped ? "ran for" : "recorded for",
+		text);
 #define X(name, words, unit) \
 	put_total(report, words, unit, totals->name, \
 		(totals->estimated && is_left(words)) \

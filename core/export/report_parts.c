@@ -329,9 +329,14 @@ void mt_report_json_damage(struct mt_json *json, const struct mt_report *report)
 		mt_json_null(json);
 }
 
+bool mt_report_is_whole(const struct mt_report *report)
+{
+	return mt_info_is_whole(&report->profile->info) && !report->damaged;
+}
+
 bool mt_report_knows_leaks(const struct mt_report *report)
 {
-	return mt_info_knows_leaks(&report->profile->info) && !report->damaged;
+	return mt_report_is_whole(report) && !report->profile->info.stopped;
 }
 
 const char *mt_report_left(const struct mt_report *report)

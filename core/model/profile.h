@@ -215,11 +215,16 @@ static inline uint64_t mt_info_blocks_ended(const struct mt_info *info)
 	return info->frees + info->reallocations;
 }
 
+/* Whether the recording has its end, and was not broken off. */
+static inline bool mt_info_is_whole(const struct mt_info *info)
+{
+	return info->ended && !info->recorder_lost;
+}
 /* Whether what is live has leaked: the program's end is in it. Else it was live when the recording
  * ended, or is so far, and may have been freed later. */
 static inline bool mt_info_knows_leaks(const struct mt_info *info)
 {
-	return info->ended && !info->stopped && !info->recorder_lost;
+	return mt_info_is_whole(info) && !info->stopped;
 }
 
 /* Whether all times are estimates, to be shown with a '~'. */

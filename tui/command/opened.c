@@ -223,10 +223,9 @@ int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *argu
 {
 	if (status < 0 || !arguments->strict)
 		return status;
-	const struct mt_info *info = &o->now->profile->info;
 	struct mt_facts facts = mt_recording_facts(o->recording);
 
-	if (!facts.damaged && !facts.damaged_at && info->ended && !info->recorder_lost)
+	if (!facts.damaged && !facts.damaged_at && mt_info_is_whole(&o->now->profile->info))
 		return status;
 	mt_command_say("%s: damaged or incomplete; status 1 because of --strict", path);
 	return status ? status : 1;

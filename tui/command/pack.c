@@ -66,7 +66,7 @@ static int pack(const char *from, const char *to, const struct mt_arguments *arg
 	if (error)
 		return error;
 	say_packed(from, to, &packed);
-	return arguments->strict && (!packed.info.ended || packed.info.recorder_lost);
+	return arguments->strict && (!mt_info_is_whole(&packed.info));
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
