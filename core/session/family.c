@@ -193,10 +193,11 @@ bool mt_family_is_named_so(const char *name, const char *of, uint32_t pid)
 
 /* ---- traces ---- */
 
-static void describe(struct mt_session_process *out, const struct mt_profile *p, const char *path)
+void mt_family_describe(struct mt_session_process *out, const struct mt_profile *p,
+	const char *path)
 {
 	const struct mt_info *i = &p->info;
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = mt_base_name(path);
 	const struct mt_blind *own = mt_blind_own(p);
 	char *command = mt_profile_command(p);
 
@@ -206,7 +207,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 		.wait_status = i->ended ? i->exit_status : -1,
 		.recorded = 1,
 		.forked = i->origin == MT_ORIGIN_FORKED,
-		.failed = !i->ended || i->recorder_lost,
+		.failed = !mt_info_is_whole(i),
 		.stopped = i->stopped,
 		.untraced = (uint32_t)i->forked_children,
 		.blind = own ? own->reason : MT_BLIND_NONE,
@@ -241,7 +242,7 @@ static int look(struct mt_session_process *out, const char *path, uint32_t *root
 		/* broken off: what was written tells */
 		result = mt_profile_load(&p, reader, NULL, NULL, err);
 	if (result >= 0) {
-		describe(out, &p, path);
+		mt_family_describe(out, &p, path);
 		*root = p.info.root;
 	}
 	mt_profile_free(&p);

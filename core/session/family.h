@@ -21,6 +21,8 @@ void mt_family_make(struct mt_family *, struct mt_session_process *items, uint32
  * trace that does not say its session: itself alone. */
 int mt_family_of_trace(struct mt_family *, const char *path,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);
+/* A process by what was recorded of it. path: of its trace; "": it has none. */
+void mt_family_describe(struct mt_session_process *, const struct mt_profile *, const char *path);
 /* Whether a file's name is one that the recorder gives the trace of another process or image of the
  * session whose trace has this name; both without directories. pid: of the named trace. */
 bool mt_family_is_named_so(const char *name, const char *of, uint32_t pid);

@@ -1,4 +1,5 @@
 /* One image of the program, from its first event to its complete trace. */
+#include "core/session/family.h"
 #include "core/session/image_parts.h"
 
 #include <stdio.h>
@@ -255,30 +256,18 @@ void mt_image_set_status(struct mt_image *i, int wait_status)
 
 void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 {
-	const struct mt_blind *own = mt_blind_own(&i->profile);
-	const struct mt_info *info = &i->profile.info;
-
-	*out = (struct mt_session_process){
-		.pid = i->process->pid,
-		.parent = i->process->parent,
-		.wait_status = info->exit_status,
-		.recorded = i->begun,
-		.forked = i->offer->forked,
-		.failed = i->failure.code != 0,
-		.stopped = info->stopped,
-		.untraced = (uint32_t)untraced(i),
-		.blind = own ? own->reason : MT_BLIND_NONE,
-		.start_unix_ns = info->start_unix_ns,
-		.events = info->events,
-		.allocations = info->allocations,
-		.peak_bytes = info->peak_bytes,
-		.leaked_bytes = i->model.live_bytes,
-		.leaked_count = i->model.live_count,
-		.lost_events = info->lost_events,
-		.peak_rss_bytes = info->peak_rss_bytes,
-	};
+	mt_family_describe(out, &i->profile, i->trace_path ? i->trace_path : "");
+	out->pid = i->process->pid;
+	out->parent = i->process->parent;
+	out->wait_status = i->profile.info.exit_status;
+	out->recorded = i->begun;
+	out->forked = i->offer->forked;
+	out->failed = i->failure.code != 0;
+	out->followed = 0;
+	out->untraced = (uint32_t)untraced(i);
+	out->leaked_bytes = i->model.live_bytes;
+	out->leaked_count = i->model.live_count;
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
-	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");
 }
 
 void mt_image_free(struct mt_image *i)

@@ -143,26 +143,11 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 
 static struct mt_session_process *itself(const struct mt_app *app)
 {
-	const struct mt_info *i = &app->data.whole->info;
 	struct mt_session_process *item = mt_alloc(sizeof *item);
 
-	*item = (struct mt_session_process){
-		.pid = (pid_t)i->pid,
-		.wait_status = i->ended ? i->exit_status : -1,
-		.recorded = 1,
-		.alive = app->data.live,
-		.failed = (!i->ended || i->recorder_lost) && !app->data.live,
-		.stopped = i->stopped,
-		.start_unix_ns = i->start_unix_ns,
-		.allocations = i->allocations,
-		.peak_bytes = i->peak_bytes,
-		.leaked_bytes = i->leaked_bytes,
-		.leaked_count = i->leaked_count,
-		.lost_events = i->lost_events,
-		.peak_rss_bytes = i->peak_rss_bytes,
-	};
-	snprintf(item->command, sizeof item->command, "%s",
-		app->data.command ? app->data.command : "");
+	mt_family_describe(item, app->data.whole, "");
+	item->alive = app->data.live;
+	item->failed &= !app->data.live;
 	return item;
 }
 
