@@ -329,7 +329,7 @@ static void watch_filter(struct loop *loop, uint64_t now)
 		app->filtering = false;
 		return;
 	}
-	int percent = (int)(mt_matching_progress(app->data.matching, &held) * 100 + 0.5);
+	int percent = (int)(mt_worker_progress(app->data.matching, &held) * 100 + 0.5);
 
 	if (!loop->next_filter || loop->asked != app->data.asked) {
 		loop->asked = app->data.asked;
@@ -471,7 +471,7 @@ static void wait_once(struct loop *loop)
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1,
 			.events = client ? client_events(loop) : 0},
-		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1,
+		{.fd = app->data.matching ? mt_worker_fd(app->data.matching) : -1,
 			.events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
 		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1,
@@ -561,7 +561,7 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	loop.next_names = mt_data_busy(&app->data) ? 1 : 0;
 	app->dirty = true;
 	if (mt_data_pending(&app->data)) {
-		struct pollfd fd = {.fd = mt_matching_fd(app->data.matching), .events = POLLIN};
+		struct pollfd fd = {.fd = mt_worker_fd(app->data.matching), .events = POLLIN};
 
 		poll(&fd, 1, FIRST_MS);
 		take_filter(app);

@@ -40,7 +40,8 @@ void mt_data_init(struct mt_data *d)
 
 void mt_data_free(struct mt_data *d)
 {
-	mt_matching_free(d->matching);
+	mt_worker_free(d->matching);
+	free(d->matching_text);
 	mt_worker_free(d->listing);
 	mt_surveying_free(d->surveying);
 	mt_tree_free(d->tree);

@@ -7,7 +7,6 @@
 #include "core/query/scan.h"
 #include "core/recording/recording.h"
 #include "tui/data/layers.h"
-#include "tui/data/matching.h"
 #include "tui/data/ranking.h"
 #include "tui/data/surveying.h"
 #include "tui/view/listing.h"
@@ -30,7 +29,8 @@ struct mt_data {
 	struct mt_filter *filter;     /* what is shown matches it */
 	struct mt_worker *listing;    /* lists single blocks; NULL: there are no events */
 	/* goes over the events for the next one; NULL: there are none */
-	struct mt_matching *matching;
+	struct mt_worker *matching;
+	char *matching_text; /* what is asked, and not collected yet; NULL: nothing */
 	/* for the timeline of a filter that groups alone answer */
 	bool timeline_asked, timeline_runs;
 	uint64_t asked;  /* grows with everything that it is asked */

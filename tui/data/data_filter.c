@@ -21,11 +21,34 @@ static bool has_events(const struct mt_trace_reader *reader)
 	return false;
 }
 
+/* In the thread of the worker. */
+static int match(const struct mt_source *source, const void *text, void *result, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_filter_new();
+	int status = mt_filter_parse(filter, text, err);
+
+	if (!status)
+		status = mt_match(result, source, filter, MT_MATCH_HISTORY, err);
+	mt_filter_free(filter);
+	return status;
+}
+
+static void free_matched(void *matched)
+{
+	mt_matched_free(matched);
+}
+
 void mt_data_begin_filters(struct mt_data *d)
 {
+	static const struct mt_worker_kind work = {.words = "to filter in",
+		.result_size = sizeof(struct mt_matched),
+		.run = match,
+		.free_request = free,
+		.free_result = free_matched};
+
 	if (!d->reader || !has_events(d->reader))
 		return;
-	d->matching = mt_matching_new();
+	d->matching = mt_worker_new(&work);
 	d->listing = mt_listing_new();
 	d->surveying = mt_surveying_new(mt_recording_now(d->recording));
 }
@@ -86,11 +109,16 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 	mt_data_select(d);
 }
 
+/* text may be what is asked already. */
 static void start(struct mt_data *d, const char *text)
 {
+	char *asked = mt_strdup(text);
+
 	d->asked++;
 	d->timeline_runs = false;
-	mt_matching_start(d->matching, mt_recording_now(d->recording), text);
+	mt_worker_start(d->matching, mt_recording_now(d->recording), mt_strdup(text));
+	free(d->matching_text);
+	d->matching_text = asked;
 }
 
 static int ask(struct mt_data *d, const char *text)
@@ -202,7 +230,7 @@ const struct mt_profile *mt_data_timeline(struct mt_data *d, const char **unfilt
 		*unfiltered = NULL;
 		return d->matched.own ? &d->matched.profile : &d->profile;
 	}
-	if (d->matching && !d->timeline_asked && !mt_matching_text(d->matching)) {
+	if (d->matching && !d->timeline_asked && !d->matching_text) {
 		char *text = mt_filter_text(d->filter);
 
 		start(d, text);
@@ -220,7 +248,7 @@ bool mt_data_timeline_runs(const struct mt_data *d)
 	bool held = false;
 
 	if (d->timeline_runs)
-		mt_matching_progress(d->matching, &held);
+		mt_worker_progress(d->matching, &held);
 	return d->timeline_runs && !held;
 }
 
@@ -228,16 +256,18 @@ bool mt_data_cancel(struct mt_data *d)
 {
 	bool pending = mt_data_pending(d) != NULL;
 
-	if (!d->matching || !mt_matching_text(d->matching))
+	if (!d->matching_text)
 		return false;
-	mt_matching_cancel(d->matching);
+	mt_worker_cancel(d->matching);
+	free(d->matching_text);
+	d->matching_text = NULL;
 	d->timeline_asked = d->timeline_runs = false;
 	return pending;
 }
 
 const char *mt_data_pending(const struct mt_data *d)
 {
-	return d->matching && !d->timeline_runs ? mt_matching_text(d->matching) : NULL;
+	return d->timeline_runs ? NULL : d->matching_text;
 }
 
 char *mt_data_wanted(const struct mt_data *d)
@@ -250,12 +280,13 @@ char *mt_data_wanted(const struct mt_data *d)
 int mt_data_collect(struct mt_data *d, struct mt_err *err)
 {
 	struct mt_matched matched = {0};
-	const char *asked = d->matching ? mt_matching_text(d->matching) : NULL;
-	char *text = asked ? mt_strdup(asked) : NULL;
-	int result = d->matching ? mt_matching_collect(d->matching, &matched, err) : 0;
+	int result = d->matching ? mt_worker_collect(d->matching, &matched, err) : 0;
+	char *text = d->matching_text;
 
-	if (result)
-		d->timeline_runs = false;
+	if (!result)
+		return 0;
+	d->matching_text = NULL;
+	d->timeline_runs = false;
 	if (result > 0)
 		put_in_force(d, text, matched);
 	free(text);

@@ -351,7 +351,7 @@ int mt_difference_fd(const struct mt_app *app)
 {
 	const struct mt_difference *d = app->difference;
 
-	return d && d->other && d->other->matching ? mt_matching_fd(d->other->matching) : -1;
+	return d && d->other && d->other->matching ? mt_worker_fd(d->other->matching) : -1;
 }
 
 void mt_difference_collect(struct mt_app *app)
