@@ -1,16 +1,20 @@
 #include "core/convert/build.h"
 
+#include "core/base/assert.h"
+
 #include <stdlib.h>
 
-void mt_build_init(struct mt_build *b, struct mt_trace_writer *writer)
+void mt_build_init(struct mt_build *b, const struct mt_source_facts *source,
+	struct mt_trace_writer *writer)
 {
-	*b = (struct mt_build){.writer = writer};
+	*b = (struct mt_build){.source = source, .writer = writer};
 	mt_profile_init(&b->profile);
 	mt_symbols_init(&b->symbols);
 	struct mt_thread unknown = {.name = mt_strings_add(&b->profile.strings, "unknown")};
 
 	mt_profile_add_thread(&b->profile, &unknown);
 	b->profile.info.exit_status = -1;
+	b->profile.info.resolution_ns = source->resolution_ns;
 	b->slot_mask = 1023;
 	b->slots = mt_alloc(((size_t)b->slot_mask + 1) * sizeof *b->slots);
 	MT_GROW(b->blocks, b->block_count, b->block_capacity);
@@ -121,17 +125,18 @@ static void flush(struct mt_build *b)
 	b->failure.code = error;
 }
 
-static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number, uint32_t group,
-	uint64_t size)
+static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number,
+	const struct mt_build_call *call)
 {
 	if (mt_trace_writer_full(b->writer))
 		flush(b);
 	*mt_trace_writer_next(b->writer) = (struct mt_event){
 		.type = (uint8_t)type,
-		.group = group,
+		.group = call->group,
 		.time_ns = b->now_ns,
 		.number = number,
-		.size = size,
+		.size = call->size,
+		.address = call->address,
 	};
 	b->profile.info.events++;
 }
@@ -160,41 +165,46 @@ static uint32_t take_block(struct mt_build *b)
 	return b->block_count++;
 }
 
-void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live,
-	uint32_t name)
+const char *mt_build_allocate(struct mt_build *b, const struct mt_build_call *call, uint32_t *live)
 {
 	struct mt_block block = {
-		.size = size,
-		.number = b->next_number++,
+		.address = call->address,
+		.size = call->size,
+		.number = b->next_number,
 		.time_ns = b->now_ns,
-		.group = group,
+		.group = call->group,
 	};
+
+	mt_assert(!call->address == !!(b->source->lacks & MT_SOURCE_LACKS_ADDRESSES));
+	if (!mt_model_has_room(&b->model, call->size))
+		return "its allocations exceed what can be counted";
 	uint32_t index = take_block(b);
 
 	mt_model_allocate(&b->model, &block, false);
 	b->blocks[index] =
-		(struct mt_build_block){block.number, block.thread_sequence, *live, name};
+		(struct mt_build_block){b->next_number++, block.thread_sequence, *live, call->name};
 	*live = index;
-	emit(b, MT_EVENT_ALLOCATE, block.number, group, size);
+	emit(b, MT_EVENT_ALLOCATE, block.number, call);
+	return NULL;
 }
 
-void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live,
-	uint32_t name)
+void mt_build_release(struct mt_build *b, const struct mt_build_call *call, uint32_t *live)
 {
-	if (*live && b->blocks[*live].name != name && b->blocks[*live].next)
+	if (*live && b->blocks[*live].name != call->name && b->blocks[*live].next)
 		live = &b->blocks[*live].next;
 	uint32_t index = *live;
 	struct mt_build_block *there = &b->blocks[index];
 
 	if (!index) {
 		b->profile.info.unknown_frees++;
-		emit(b, MT_EVENT_UNKNOWN_FREE, 0, 0, 0);
+		emit(b, MT_EVENT_UNKNOWN_FREE, 0,
+			&(struct mt_build_call){.address = call->address});
 		return;
 	}
 	struct mt_block block = {
-		.size = size,
+		.size = call->size,
 		.number = there->number,
-		.group = group,
+		.group = call->group,
 		.thread_sequence = there->thread_sequence,
 	};
 
@@ -202,7 +212,7 @@ void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_
 	*live = there->next;
 	there->next = b->free_block;
 	b->free_block = index;
-	emit(b, MT_EVENT_FREE, block.number, group, size);
+	emit(b, MT_EVENT_FREE, block.number, call);
 }
 
 /* ---- the end ---- */

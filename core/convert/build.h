@@ -1,9 +1,9 @@
-/* Private to core/convert: a trace in the making, for recordings that know neither threads nor
- * addresses. */
+/* Private to core/convert: a trace in the making, for recordings that know no threads. */
 #ifndef MT_CONVERT_BUILD_H
 #define MT_CONVERT_BUILD_H
 
 #include "core/model/load.h"
+#include "core/model/source.h"
 #include "core/symbol/symbol.h"
 
 /* A live block; those that the recording cannot tell apart hang together, the last allocated
@@ -14,7 +14,16 @@ struct mt_build_block {
 	uint32_t name; /* what the recording called it by */
 };
 
+/* What a source says of an allocation or a free. */
+struct mt_build_call {
+	uint64_t size;
+	uint64_t address; /* 0: not known */
+	uint32_t group;
+	uint32_t name; /* what the recording calls the block by */
+};
+
 struct mt_build {
+	const struct mt_source_facts *source; /* borrowed */
 	struct mt_profile profile;
 	struct mt_symbols symbols;
 	struct mt_model model;
@@ -29,7 +38,7 @@ struct mt_build {
 	struct mt_err failure; /* of writing; sticks */
 };
 
-void mt_build_init(struct mt_build *, struct mt_trace_writer *);
+void mt_build_init(struct mt_build *, const struct mt_source_facts *, struct mt_trace_writer *);
 void mt_build_free(struct mt_build *);
 /* Bytes of memory that it takes, but for small change. */
 uint64_t mt_build_memory(const struct mt_build *);
@@ -39,15 +48,13 @@ uint32_t mt_build_node(struct mt_build *, uint32_t parent, uint32_t pc);
 uint32_t mt_build_group(struct mt_build *, uint32_t node, unsigned kind);
 void mt_build_time(struct mt_build *, uint64_t ns); /* never goes back */
 void mt_build_rss(struct mt_build *, uint64_t bytes);
-/* live: the head of a list of blocks of one group and size; name: what the recording calls them
- * by. */
-void mt_build_allocate(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live,
-	uint32_t name);
+/* live: the head of a list of blocks that the recording cannot tell apart: of one group and size,
+ * or of one address. NULL, or what is wrong with it. */
+const char *mt_build_allocate(struct mt_build *, const struct mt_build_call *, uint32_t *live);
 /* Of the blocks in the list the last allocated ends, or, where it was called by another name, the
  * one before: memtui's own export says so that it is not the last. Where there is none it is a free
  * of an unknown block. */
-void mt_build_release(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live,
-	uint32_t name);
+void mt_build_release(struct mt_build *, const struct mt_build_call *, uint32_t *live);
 /* Ends the trace. */
 int mt_build_finish(struct mt_build *, struct mt_err *);
 

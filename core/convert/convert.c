@@ -2,7 +2,8 @@
 #include "core/base/foreign.h"
 #include "core/base/temporary.h"
 
-#include "core/convert/heaptrack.h"
+#include "core/convert/lines.h"
+#include "core/convert/text_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,39 +22,51 @@ struct conversion {
 	int (*progress)(void *context, double fraction);
 	void *context;
 	struct mt_lines *lines;
+	const struct mt_text_source *source;
+	void *state; /* of the source */
 	struct mt_build build;
-	struct mt_heaptrack heaptrack;
 	uint64_t line_count, memory_max;
 	uint64_t unasked; /* bytes of text since it was last asked what all takes */
 	struct mt_converted *out;
 };
 
-/* Of the lines the first; the others are not read. */
-enum first { FIRST_OTHER, FIRST_HEAPTRACK, FIRST_PACKED };
+static const struct mt_text_source *const sources[] = {
+#define X(name) &mt_##name##_source,
+	MT_TEXT_SOURCES(X)
+#undef X
+};
 
-static enum first look(struct mt_lines *lines)
+/* Of the lines the first; the others are not read. */
+enum first { FIRST_OTHER, FIRST_TEXT, FIRST_PACKED };
+
+static enum first look(struct mt_lines *lines, const struct mt_text_source **source)
 {
 	char *line;
 	size_t len;
 
 	if (!lines)
 		return FIRST_OTHER;
-	if (mt_lines_next(lines, &line, &len) == 1 && len < 64 && !strncmp(line, "v ", 2)
-		&& strspn(line + 2, "0123456789abcdef ") == len - 2)
-		return FIRST_HEAPTRACK;
+	bool has_line = mt_lines_next(lines, &line, &len) == 1;
+
+	for (size_t i = 0; has_line && i < sizeof sources / sizeof *sources; i++)
+		if (sources[i]->recognises(line, len)) {
+			*source = sources[i];
+			return FIRST_TEXT;
+		}
 	return mt_lines_packing(lines) ? FIRST_PACKED : FIRST_OTHER;
 }
 
 bool mt_convert_recognises(const char *path)
 {
 	struct mt_lines *lines = mt_lines_open(path, NULL);
-	bool is = look(lines) != FIRST_OTHER;
+	const struct mt_text_source *source;
+	bool is = look(lines, &source) != FIRST_OTHER;
 
 	mt_lines_free(lines);
 	return is;
 }
 
-/* Why a compressed file is not heaptrack's. */
+/* Why a compressed file is none that is read. */
 static int refuse(const struct mt_lines *lines, const char *path, bool piped, struct mt_err *err)
 {
 	static const char again[] = "it was not written or copied completely; copy it again";
@@ -91,7 +104,8 @@ static int check_memory(struct conversion *c, size_t len, struct mt_err *err)
 	uint64_t most = mt_foreign_memory(mt_lines_file_bytes(c->lines), c->memory_max);
 
 	c->unasked += len + 1;
-	if (c->unasked < ASK_EVERY || mt_heaptrack_memory(&c->heaptrack) <= most)
+	if (c->unasked < ASK_EVERY
+		|| mt_build_memory(&c->build) + c->source->memory(c->state) <= most)
 		return 0;
 	return mt_fail(err, -EFBIG,
 		"%s: needs more than %llu MiB of memory, though it has only %llu bytes; if "
@@ -100,14 +114,14 @@ static int check_memory(struct conversion *c, size_t len, struct mt_err *err)
 		(unsigned long long)mt_lines_file_bytes(c->lines));
 }
 
-static int read_lines(struct conversion *c, struct mt_err *err)
+static int read_lines(struct conversion *c, struct mt_text_end *end, struct mt_err *err)
 {
 	const char *fault = NULL;
 	char *line;
 	size_t len;
 
 	while (!fault && mt_lines_next(c->lines, &line, &len) == 1) {
-		fault = mt_heaptrack_line(&c->heaptrack, line, len);
+		fault = c->source->line(c->state, line, len);
 		int error = check_memory(c, len, err);
 
 		if (error)
@@ -122,12 +136,11 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 			&& c->progress(c->context, mt_lines_fraction(c->lines)))
 			return mt_fail(err, -ECANCELED, "reading %s was cancelled", c->path);
 	}
-	if (c->heaptrack.raw)
-		return mt_fail(err, -ENOTSUP,
-			"%s: raw data of heaptrack, without names; run '%s%s%s | "
-			"/usr/lib/heaptrack/libexec/heaptrack_interpret >OUT' and open OUT",
-			c->path, mt_lines_program(c->lines), c->piped ? "" : " <",
-			c->piped ? "" : c->path);
+	c->source->end(c->state, end);
+	if (end->refused)
+		return mt_fail(err, -ENOTSUP, "%s: %s; run '%s%s%s | %s >OUT' and open OUT",
+			c->path, end->refused, mt_lines_program(c->lines), c->piped ? "" : " <",
+			c->piped ? "" : c->path, end->filter);
 	if (c->line_count == 1 && fault)
 		return mt_fail(err, -EINVAL, "%s cannot be read: %s", c->path, fault);
 	if (fault)
@@ -139,39 +152,39 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 	return 0;
 }
 
-static void describe(struct conversion *c)
+static void describe(struct conversion *c, const struct mt_text_end *end)
 {
-	const struct mt_heaptrack *h = &c->heaptrack;
 	struct mt_info *info = &c->build.profile.info;
-	bool whole = h->has_end && !*c->out->fault;
+	struct mt_buffer note = {0};
 
-	info->ended = whole;
-	info->recorder_lost = !whole;
-	snprintf(c->out->note, sizeof c->out->note,
-		"%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs are "
-		"unknown, and of equal blocks the last one counts as freed first%s",
-		c->path, (unsigned long long)h->version >> 16,
-		(unsigned long long)h->version >> 8 & 255,
-		h->attached
-			? "; heaptrack was attached to the running program, so earlier blocks are "
-			  "missing"
-			: "");
+	info->ended = end->whole && !*c->out->fault;
+	info->recorder_lost = !info->ended;
+	mt_buffer_printf(&note, "%s was recorded %s: ", c->path, end->made);
+	mt_source_lacks_text(&note, &c->source->facts);
+	mt_buffer_printf(&note, " are unknown%s%s%s%s", end->assumed ? ", and " : "",
+		end->assumed ? end->assumed : "", end->beyond ? "; " : "",
+		end->beyond ? end->beyond : "");
+	snprintf(c->out->note, sizeof c->out->note, "%.*s", (int)note.len, (char *)note.data);
+	mt_buffer_free(&note);
 }
 
 static int convert(struct conversion *c, struct mt_trace_writer *writer, struct mt_err *err)
 {
-	mt_build_init(&c->build, writer);
-	mt_heaptrack_init(&c->heaptrack, &c->build);
-	int error = read_lines(c, err);
+	struct mt_text_end end = {0};
+
+	c->state = mt_alloc(c->source->state_size);
+	mt_build_init(&c->build, &c->source->facts, writer);
+	c->source->begin(c->state, &c->build);
+	int error = read_lines(c, &end, err);
 
 	if (!error) {
-		describe(c);
-		mt_heaptrack_end(&c->heaptrack);
+		describe(c, &end);
 		error = mt_build_finish(&c->build, err);
 	}
 	c->out->info = c->build.profile.info;
 	c->out->bytes = mt_trace_writer_bytes(writer);
-	mt_heaptrack_free(&c->heaptrack);
+	c->source->free(c->state);
+	free(c->state);
 	mt_build_free(&c->build);
 	return error;
 }
@@ -204,7 +217,8 @@ int mt_convert(const char *path, int fd, uint64_t memory_max, int (*progress)(vo
 
 	*out = (struct mt_converted){0};
 	err = err ? err : &unused;
-	if (first && look(first) == FIRST_PACKED)
+	c.source = sources[0]; /* whose sentence says why it is not read */
+	if (look(first, &c.source) == FIRST_PACKED)
 		error = refuse(first, path, false, err);
 	mt_lines_free(first);
 	if (error) {
@@ -266,7 +280,7 @@ struct mt_trace_reader *mt_convert_open(const char *path, uint64_t memory_max,
 	if (piped && spooled < 0)
 		return NULL;
 	struct mt_lines *first = lines_of(c.path, spooled, NULL);
-	enum first what = look(first);
+	enum first what = look(first, &c.source);
 
 	if (what == FIRST_PACKED)
 		refuse(first, c.path, piped, err);
@@ -274,7 +288,7 @@ struct mt_trace_reader *mt_convert_open(const char *path, uint64_t memory_max,
 	if (what == FIRST_OTHER)
 		return piped ? mt_trace_reader_open_spooled(spooled, err)
 			     : mt_trace_reader_open(path, err);
-	if (what == FIRST_HEAPTRACK) {
+	if (what == FIRST_TEXT) {
 		c.lines = lines_of(c.path, spooled, err);
 		reader = open_converted(&c, err);
 	}

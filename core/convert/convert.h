@@ -16,7 +16,7 @@ struct mt_converted {
 	char note[320];
 };
 
-/* Whether it is heaptrack's: by its first bytes, whatever the file is called; or compressed, so
+/* Whether it is another profiler's, by its first bytes, whatever it is called; or compressed, so
  * that it is no trace either. */
 bool mt_convert_recognises(const char *path);
 /* fd: taken; it may be a pipe. memory_max: bytes that reading it may take, or 0: see

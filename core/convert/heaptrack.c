@@ -1,7 +1,11 @@
-#include "core/convert/heaptrack.h"
+/* heaptrack's interpreted data, file format 1 to 3 (heaptrack 1.0 to 1.5): lines of a letter and
+ * hexadecimal numbers. */
+#include "core/convert/lines.h"
+#include "core/convert/text_source.h"
 
 #include "core/symbol/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,22 +20,33 @@ struct cursor {
 	const char *at, *end;
 };
 
-void mt_heaptrack_init(struct mt_heaptrack *h, struct mt_build *build)
-{
-	*h = (struct mt_heaptrack){.build = build, .page_bytes = 4096};
-}
-
-void mt_heaptrack_free(struct mt_heaptrack *h)
-{
-	free(h->strings);
-	free(h->modules);
-	free(h->operators);
-	free(h->traces);
-	free(h->infos);
-	free(h->slots);
-	mt_buffer_free(&h->suppressions);
-	*h = (struct mt_heaptrack){0};
-}
+struct heaptrack {
+	struct mt_build *build; /* borrowed */
+	uint64_t version;       /* of heaptrack, 0x10400: 1.4.0 */
+	uint64_t format;
+	uint64_t page_bytes;
+	bool attached; /* heaptrack was attached to the program while it ran */
+	bool has_end;  /* the interpreter's last words */
+	bool raw;      /* not interpreted: addresses without names */
+	bool has_command;
+	uint32_t *strings; /* heaptrack's ids, from 1 -> ids in the symbols' strings */
+	uint32_t string_count, string_capacity;
+	uint32_t *modules;  /* by heaptrack's string id -> module + 1 */
+	uint32_t ip_count;  /* heaptrack's ips, from 1, are the pcs from MT_PC_FIRST on */
+	uint8_t *operators; /* by ip: the kind that the name of its function says, or 0 */
+	uint32_t operator_capacity;
+	uint32_t *traces; /* heaptrack's ids, from 1 -> nodes */
+	uint32_t trace_count, trace_capacity;
+	struct heaptrack_info {
+		uint64_t size;
+		uint32_t group;
+		uint32_t first; /* index of the first of this group and size */
+		uint32_t live;  /* there: its blocks, see mt_build_allocate */
+	} * infos;              /* from 0 */
+	uint32_t info_count, info_capacity;
+	struct mt_buffer suppressions; /* of the program: a line each */
+	uint32_t *slots, slot_mask;    /* (group, size) -> index of the first + 1 */
+};
 
 /* The next number, and the blank behind it. False where there is none, or none that fits. */
 static bool number(struct cursor *c, uint64_t max, uint64_t *out)
@@ -68,7 +83,7 @@ static bool index_of(struct cursor *c, uint32_t max, uint32_t *out)
 
 /* ---- what the file is ---- */
 
-static const char *read_version(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_version(struct heaptrack *h, struct cursor *c)
 {
 	if (!number(c, UINT32_MAX, &h->version))
 		return "it has no version";
@@ -84,7 +99,7 @@ static const char *read_version(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-static const char *read_command(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_command(struct heaptrack *h, struct cursor *c)
 {
 	struct mt_profile *p = &h->build->profile;
 
@@ -108,7 +123,7 @@ static const char *read_command(struct mt_heaptrack *h, struct cursor *c)
 
 /* ---- names ---- */
 
-static const char *read_string(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_string(struct heaptrack *h, struct cursor *c)
 {
 	uint64_t len = (uint64_t)(c->end - c->at);
 
@@ -131,12 +146,12 @@ static const char *read_string(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-static uint32_t string_at(const struct mt_heaptrack *h, uint32_t id)
+static uint32_t string_at(const struct heaptrack *h, uint32_t id)
 {
 	return id ? h->strings[id - 1] : 0;
 }
 
-static uint32_t module_at(struct mt_heaptrack *h, uint32_t id)
+static uint32_t module_at(struct heaptrack *h, uint32_t id)
 {
 	struct mt_profile *p = &h->build->profile;
 
@@ -161,7 +176,7 @@ static uint8_t kind_of_operator(const char *function)
 }
 
 /* The frames of an address, innermost first; where there is no name, the address is it. */
-static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_t address,
+static const char *read_frames(struct heaptrack *h, struct cursor *c, uint64_t address,
 	uint32_t *count)
 {
 	struct mt_symbols *s = &h->build->symbols;
@@ -196,7 +211,7 @@ static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_
 	return c->at < c->end ? "an address has too many frames" : NULL;
 }
 
-static const char *read_ip(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_ip(struct heaptrack *h, struct cursor *c)
 {
 	struct mt_symbols *s = &h->build->symbols;
 	uint32_t module, count, first = s->frame_count;
@@ -221,7 +236,7 @@ static const char *read_ip(struct mt_heaptrack *h, struct cursor *c)
 
 /* ---- stacks ---- */
 
-static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_trace(struct heaptrack *h, struct cursor *c)
 {
 	uint32_t ip, parent;
 
@@ -240,7 +255,7 @@ static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-static uint32_t *info_slot(struct mt_heaptrack *h, uint32_t group, uint64_t size)
+static uint32_t *info_slot(struct heaptrack *h, uint32_t group, uint64_t size)
 {
 	uint32_t at =
 		(uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32)
@@ -254,7 +269,7 @@ static uint32_t *info_slot(struct mt_heaptrack *h, uint32_t group, uint64_t size
 }
 
 /* The first of the infos that are alike; heaptrack itself writes each once. */
-static uint32_t first_like(struct mt_heaptrack *h, uint32_t index)
+static uint32_t first_like(struct heaptrack *h, uint32_t index)
 {
 	if (!h->slots || index >= h->slot_mask / 2) {
 		free(h->slots);
@@ -271,9 +286,9 @@ static uint32_t first_like(struct mt_heaptrack *h, uint32_t index)
 	return *slot - 1;
 }
 
-static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_info(struct heaptrack *h, struct cursor *c)
 {
-	struct mt_heaptrack_info info = {0};
+	struct heaptrack_info info = {0};
 	const struct mt_profile *p = &h->build->profile;
 	unsigned kind = MT_KIND_NONE;
 	uint32_t trace;
@@ -297,28 +312,27 @@ static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
 
 /* ---- events ---- */
 
-static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool allocates)
+static const char *read_event(struct heaptrack *h, struct cursor *c, bool allocates)
 {
 	uint32_t index;
 
 	if (!h->info_count || !index_of(c, h->info_count - 1, &index))
 		return "an event refers to an undefined allocation";
-	struct mt_heaptrack_info *info = &h->infos[h->infos[index].first];
+	struct heaptrack_info *info = &h->infos[h->infos[index].first];
 
 	if (c->at < c->end) { /* size, stack, address */
 		h->raw = true;
 		return "it is heaptrack's raw data";
 	}
-	if (allocates && !mt_model_has_room(&h->build->model, info->size))
-		return "its allocations exceed what can be counted";
+	struct mt_build_call call = {.size = info->size, .group = info->group, .name = index};
+
 	if (allocates)
-		mt_build_allocate(h->build, info->group, info->size, &info->live, index);
-	else
-		mt_build_release(h->build, info->group, info->size, &info->live, index);
+		return mt_build_allocate(h->build, &call, &info->live);
+	mt_build_release(h->build, &call, &info->live);
 	return NULL;
 }
 
-static const char *read_time(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_time(struct heaptrack *h, struct cursor *c)
 {
 	uint64_t ms;
 
@@ -328,7 +342,7 @@ static const char *read_time(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-static const char *read_rss(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_rss(struct heaptrack *h, struct cursor *c)
 {
 	uint64_t pages;
 
@@ -338,7 +352,7 @@ static const char *read_rss(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-static const char *read_system(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_system(struct heaptrack *h, struct cursor *c)
 {
 	uint64_t bytes;
 
@@ -349,7 +363,7 @@ static const char *read_system(struct mt_heaptrack *h, struct cursor *c)
 }
 
 /* A line of what the program's __lsan_default_suppressions() gave. */
-static const char *read_suppression(struct mt_heaptrack *h, struct cursor *c)
+static const char *read_suppression(struct heaptrack *h, struct cursor *c)
 {
 	if (h->suppressions.len + MT_LINE_MAX > SUPPRESSIONS_MAX)
 		return "it has too many suppressions";
@@ -360,27 +374,7 @@ static const char *read_suppression(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
-uint64_t mt_heaptrack_memory(const struct mt_heaptrack *h)
-{
-	const size_t id = sizeof(uint32_t);
-
-	return mt_build_memory(h->build) + h->string_capacity * 2 * id + h->operator_capacity
-		+ h->trace_capacity * id + h->info_capacity * sizeof *h->infos
-		+ (h->slots ? h->slot_mask + 1ull : 0) * id + h->suppressions.capacity;
-}
-
-void mt_heaptrack_end(struct mt_heaptrack *h)
-{
-	struct mt_symbols *s = &h->build->symbols;
-
-	if (!h->suppressions.len)
-		return;
-	s->suppressions =
-		mt_strings_add_len(&s->strings, (char *)h->suppressions.data, h->suppressions.len);
-	s->embedded = MT_EMBEDDED_TEXT;
-}
-
-static const char *other_line(struct mt_heaptrack *h, const char *line, struct cursor *c)
+static const char *other_line(struct heaptrack *h, const char *line, struct cursor *c)
 {
 	switch (*line) {
 	case 0: return NULL;
@@ -396,8 +390,9 @@ static const char *other_line(struct mt_heaptrack *h, const char *line, struct c
 	return "it is not a line of heaptrack";
 }
 
-const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
+static const char *read_line(void *state, char *line, size_t len)
 {
+	struct heaptrack *h = state;
 	struct cursor c = {line + (len < 2 ? len : 2), line + len};
 
 	if (*line && *line != '#' && (len > 1 && line[1] != ' '))
@@ -416,3 +411,77 @@ const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
 	}
 	return other_line(h, line, &c);
 }
+
+/* ---- as a source ---- */
+
+static bool recognises(const char *first, size_t len)
+{
+	return len < 64 && !strncmp(first, "v ", 2)
+		&& strspn(first + 2, "0123456789abcdef ") == len - 2;
+}
+
+static void begin(void *state, struct mt_build *build)
+{
+	*(struct heaptrack *)state = (struct heaptrack){.build = build, .page_bytes = 4096};
+}
+
+static void end(void *state, struct mt_text_end *out)
+{
+	struct heaptrack *h = state;
+	struct mt_symbols *s = &h->build->symbols;
+
+	*out = (struct mt_text_end){
+		.assumed = "of equal blocks the last one counts as freed first",
+		.beyond = h->attached ? "heaptrack was attached to the running program, so earlier "
+					"blocks are missing"
+				      : NULL,
+		.whole = h->has_end,
+		.refused = h->raw ? "raw data of heaptrack, without names" : NULL,
+		.filter = "/usr/lib/heaptrack/libexec/heaptrack_interpret",
+	};
+	snprintf(out->made, sizeof out->made, "by heaptrack %llx.%llx",
+		(unsigned long long)h->version >> 16, (unsigned long long)h->version >> 8 & 255);
+	if (!h->suppressions.len)
+		return;
+	s->suppressions =
+		mt_strings_add_len(&s->strings, (char *)h->suppressions.data, h->suppressions.len);
+	s->embedded = MT_EMBEDDED_TEXT;
+}
+
+static uint64_t memory(const void *state)
+{
+	const struct heaptrack *h = state;
+	const size_t id = sizeof(uint32_t);
+
+	return h->string_capacity * 2 * id + h->operator_capacity + h->trace_capacity * id
+		+ h->info_capacity * sizeof *h->infos + (h->slots ? h->slot_mask + 1ull : 0) * id
+		+ h->suppressions.capacity;
+}
+
+static void free_state(void *state)
+{
+	struct heaptrack *h = state;
+
+	free(h->strings);
+	free(h->modules);
+	free(h->operators);
+	free(h->traces);
+	free(h->infos);
+	free(h->slots);
+	mt_buffer_free(&h->suppressions);
+}
+
+const struct mt_text_source mt_heaptrack_source = {
+	/* It steps every 10 ms, and waits for a lock where it might lose an event. */
+	.facts = {.loss = MT_SOURCE_LOSS_NONE,
+		.lacks = MT_SOURCE_LACKS_THREADS | MT_SOURCE_LACKS_ADDRESSES
+			| MT_SOURCE_LACKS_REALLOCS,
+		.domains = MT_SOURCE_HEAP},
+	.state_size = sizeof(struct heaptrack),
+	.recognises = recognises,
+	.begin = begin,
+	.line = read_line,
+	.end = end,
+	.memory = memory,
+	.free = free_state,
+};
