@@ -113,8 +113,10 @@ char *mt_ending_shown_trace(const struct mt_app *app)
 {
 	const struct mt_data *d = &app->data;
 
-	if (d->reader && !mt_recording_facts(d->recording).spooled)
-		return mt_strdup(mt_trace_reader_path(d->reader));
+	const char *path = mt_recording_trace_path(d->recording);
+
+	if (path)
+		return mt_strdup(path);
 	return trace_of(mt_client_entry(mt_app_home(app)->client),
 		d->client ? mt_client_entry(d->client)->program : 0);
 }

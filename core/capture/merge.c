@@ -19,6 +19,13 @@
 /* records looked at for predecessors in one poll: a damaged segment ends there */
 #define PATIENCE (4u << 20)
 
+const struct mt_source_facts mt_segment_facts = {
+	.late_ns = UINT64_MAX,
+	.resolution_ns = MT_RESOLUTION_NS,
+	.loss = MT_SOURCE_LOSS_COUNTED,
+	.domains = MT_SOURCE_HEAP | MT_SOURCE_POOLS | MT_SOURCE_MAPPINGS,
+};
+
 void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_timebase *clock,
 	struct mt_model *model)
 {
@@ -28,7 +35,7 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 		.model = model,
 		.block_events = BLOCK_EVENTS,
 	};
-	model->profile->info.resolution_ns = MT_RESOLUTION_NS;
+	model->profile->info.resolution_ns = mt_segment_facts.resolution_ns;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
 	mt_live_table_init(&m->live);

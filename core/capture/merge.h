@@ -12,6 +12,7 @@
 #include "core/capture/slack.h"
 #include "core/capture/tables.h"
 #include "core/model/model.h"
+#include "core/model/source.h"
 #include "core/trace/trace.h"
 
 struct mt_ring;
@@ -26,6 +27,9 @@ struct mt_merge_bounds {
 };
 
 #define MT_RESOLUTION_NS 1000ull /* of the time of an event */
+/* What the rings of a segment promise, in shared memory and in the file of a stand-alone recording:
+ * each is in order, and they are merged by time. */
+extern const struct mt_source_facts mt_segment_facts;
 
 struct mt_merge {
 	struct mt_segment *segment; /* all borrowed */

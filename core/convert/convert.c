@@ -181,6 +181,7 @@ static int convert(struct conversion *c, struct mt_trace_writer *writer, struct 
 		describe(c, &end);
 		error = mt_build_finish(&c->build, err);
 	}
+	c->out->source = &c->source->facts;
 	c->out->info = c->build.profile.info;
 	c->out->bytes = mt_trace_writer_bytes(writer);
 	c->source->free(c->state);

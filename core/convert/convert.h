@@ -8,6 +8,7 @@
 #include "core/trace/trace.h"
 
 struct mt_converted {
+	const struct mt_source_facts *source; /* what it was; NULL: a trace */
 	struct mt_info info; /* of the trace */
 	uint64_t bytes;      /* written */
 	/* what is wrong with the recording, from where on it was not read; "": nothing */

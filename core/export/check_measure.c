@@ -222,6 +222,7 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 	bool lossy = info->lost_events || info->implied_frees;
+	bool unknown = info->invalid_records || !mt_report_counts_losses(report);
 	/* The history that the filter asks of is not whole. */
 	bool cut = report->matched && report->matched->unanswered_ns && !j->by_groups;
 
@@ -232,14 +233,12 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 
 		if (mt_check_is_blind(report))
 			v->most = UINT64_MAX;
-		if (mt_check_is_incomplete(report) || lossy || info->invalid_records
-			|| (cut && !leak))
+		if (mt_check_is_incomplete(report) || lossy || unknown || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !mt_check_is_incomplete(report)
-					&& !info->invalid_records && !cut && v->most != UINT64_MAX
+					&& !unknown && !cut && v->most != UINT64_MAX
 				? more(v->most, info->lost_events)
 				: UINT64_MAX;
-		if ((leak && (mt_check_is_incomplete(report) || stopped(report)))
-			|| info->invalid_records
+		if ((leak && (mt_check_is_incomplete(report) || stopped(report))) || unknown
 			|| ((lossy || has_unseen_frees(report)) && i == MT_CHECK_PEAK))
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
@@ -290,6 +289,11 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 		fprintf(out,
 			"%sthe recording was stopped before the program ended: its "
 			"live blocks may have been freed later\n",
+			prefix);
+	if (!mt_report_counts_losses(report))
+		fprintf(out,
+			"%sthe recording does not say whether events were lost: no limit can be "
+			"decided\n",
 			prefix);
 	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fprintf(out, "%sevents were lost: the counts may be too high or too low\n", prefix);

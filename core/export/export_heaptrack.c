@@ -471,7 +471,7 @@ static void put_end(struct heaptrack *h)
 
 	put_time(h, info->wall_ns);
 	put_resident(h, UINT64_MAX);
-	if (mt_info_is_whole(info) && !h->report->damaged)
+	if (mt_info_is_whole(info) && !h->report->facts.damaged)
 		mt_buffer_printf(&h->to.text, "\n# strings: %u\n# ips: %u\n", h->strings.count - 1,
 			h->ip_count);
 }

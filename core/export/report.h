@@ -9,6 +9,7 @@
 #include "core/query/rows.h"
 #include "core/query/scan.h"
 #include "core/query/suppress.h"
+#include "core/recording/recording.h"
 
 #include <stdio.h>
 
@@ -36,16 +37,15 @@ struct mt_report {
 	enum mt_metric sort;
 	bool sort_matched; /* by what matched, not by the whole groups */
 	bool ascending;
-	uint64_t skip, count; /* rows; count 0: all */
-	bool damaged;         /* the file could not be read to its end */
-	uint64_t damaged_at;  /* offset from which the file makes no sense; 0: it is not damaged */
-	bool inverted;        /* tree */
-	uint32_t levels;      /* tree: at most; 0: all */
-	const char *what;     /* json and csv as exports: the view; NULL: the default */
-	enum mt_rows_by by;   /* groups: rows; stacked: series */
-	uint32_t top;         /* stacked: series at most */
-	bool by_count;        /* stacked: blocks, not bytes */
-	const char *function; /* callers: whose */
+	uint64_t skip, count;  /* rows; count 0: all */
+	struct mt_facts facts; /* on the recording; source NULL: none are known */
+	bool inverted;         /* tree */
+	uint32_t levels;       /* tree: at most; 0: all */
+	const char *what;      /* json and csv as exports: the view; NULL: the default */
+	enum mt_rows_by by;    /* groups: rows; stacked: series */
+	uint32_t top;          /* stacked: series at most */
+	bool by_count;         /* stacked: blocks, not bytes */
+	const char *function;  /* callers: whose */
 	enum mt_allocation_order allocation_order; /* allocations, chains */
 	enum mt_histogram_of histogram;
 	const char *words; /* diff: what the metric stands for; NULL: its own words */

@@ -323,15 +323,20 @@ uint32_t mt_report_blind(const struct mt_report *report, const char *indent)
 void mt_report_json_damage(struct mt_json *json, const struct mt_report *report)
 {
 	mt_json_key(json, "damaged_at");
-	if (report->damaged_at)
-		mt_json_number(json, report->damaged_at);
+	if (report->facts.damaged_at)
+		mt_json_number(json, report->facts.damaged_at);
 	else
 		mt_json_null(json);
 }
 
+bool mt_report_counts_losses(const struct mt_report *report)
+{
+	return !report->facts.source || report->facts.source->loss != MT_SOURCE_LOSS_UNTOLD;
+}
+
 bool mt_report_is_whole(const struct mt_report *report)
 {
-	return mt_info_is_whole(&report->profile->info) && !report->damaged;
+	return mt_info_is_whole(&report->profile->info) && !report->facts.damaged;
 }
 
 bool mt_report_knows_leaks(const struct mt_report *report)
@@ -385,12 +390,17 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 			"%sthe sizes of mappings are estimates (~): calls of mmap or munmap were "
 			"lost\n",
 			indent);
-	if (info->recorder_lost || report->damaged)
+	if (info->recorder_lost || report->facts.damaged)
 		lines += (uint32_t)(fprintf(report->out,
 					    "%sthe trace is incomplete: later events are missing\n",
 					    indent)
 			> 0);
-	if (!lines)
+	if (!mt_report_counts_losses(report))
+		fprintf(report->out,
+			"%sthe recording does not say whether events were lost: any number may be "
+			"too low or too high\n",
+			indent);
+	else if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
 	mt_report_images(report, indent);
 	if (info->stopped)

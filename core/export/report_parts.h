@@ -25,6 +25,8 @@ static inline uint64_t mt_report_heap_peak_ns(const struct mt_report *report)
 	return report->matched ? report->matched->heap_peak_ns
 			       : mt_report_whole(report)->info.peak_ns;
 }
+/* Whether events that are missing were counted. */
+bool mt_report_counts_losses(const struct mt_report *);
 /* Whether the recording was read to its end, and has one. */
 bool mt_report_is_whole(const struct mt_report *);
 /* Whether what was not freed has leaked; see mt_info_knows_leaks. */

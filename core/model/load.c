@@ -280,6 +280,13 @@ static int load_replay(struct loader *l)
 	return result;
 }
 
+const struct mt_source_facts mt_trace_facts = {
+	.resolution_ns = 1000,
+	.loss = MT_SOURCE_LOSS_COUNTED,
+	.domains = MT_SOURCE_HEAP | MT_SOURCE_POOLS | MT_SOURCE_MAPPINGS,
+	.in_session = true,
+};
+
 int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err)
 {

@@ -3,6 +3,7 @@
 #define MT_MODEL_LOAD_H
 
 #include "core/model/model.h"
+#include "core/model/source.h"
 #include "core/trace/trace.h"
 
 struct mt_symbols; /* core/symbol/symbol.h */
@@ -22,6 +23,9 @@ void mt_definitions_restart(struct mt_definitions *);
 /* Writes info so far (an MT_BLOCK_INFO); and at the end the totals block. */
 int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
+
+/* What a trace promises, and a session that writes one. */
+extern const struct mt_source_facts mt_trace_facts;
 
 /* Loads. The profile is zeroed or initialised; its content is replaced. progress (may be NULL) is
  * told fractions 0..1 and may return non-zero to cancel (-ECANCELED). A trace without totals is

@@ -1,6 +1,7 @@
 #include "core/recording/parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The process executed another program: what was known by ids of groups and pcs is of the one
  * before. */
@@ -49,7 +50,7 @@ static unsigned update_client(struct mt_recording *r)
 static void lose_import(struct mt_recording *r, struct mt_profile *profile, const char *why)
 {
 	mt_recording_end_import(r);
-	snprintf(r->remark, sizeof r->remark, "%s", why);
+	snprintf(r->fault, sizeof r->fault, "%s", why);
 	r->damaged = true;
 	profile->info.recorder_lost = 1;
 }
@@ -174,15 +175,24 @@ struct mt_facts mt_recording_facts(struct mt_recording *r)
 	if (r->import) {
 		const char *fault = mt_import_fault(r->import, &r->damaged);
 
-		r->remark[0] = '\0';
+		r->fault[0] = '\0';
 		if (fault)
-			snprintf(r->remark, sizeof r->remark, "%s: %s", r->path, fault);
+			snprintf(r->fault, sizeof r->fault, "%s: %s", r->path, fault);
 	}
 	return (struct mt_facts){
-		.remark = *r->remark ? r->remark : NULL,
-		.stand_alone = r->stand_alone,
+		.source = r->source,
+		.fault = *r->fault ? r->fault : NULL,
+		.note = *r->note ? r->note : NULL,
 		.damaged = r->damaged,
 		.damaged_at = damage && !mt_trace_reader_is_cut(reader) ? damage : 0,
-		.spooled = r->spooled,
 	};
+}
+
+const char *mt_recording_trace_path(const struct mt_recording *r)
+{
+	bool piped = r->path && !strcmp(r->path, "-");
+
+	return r->now.reader && r->source->in_session && !piped
+		? mt_trace_reader_path(r->now.reader)
+		: NULL;
 }

@@ -68,7 +68,7 @@ int mt_recording_begin_import(struct mt_opening *o)
 {
 	struct mt_recording *r = o->recording;
 
-	r->stand_alone = true;
+	r->source = &mt_segment_facts;
 	r->import = mt_import_open(o->path, mt_generation_change_profile(&r->now), o->err);
 	return r->import ? 0 : failed(o);
 }
@@ -79,11 +79,10 @@ static int open_stand_alone(struct mt_opening *o)
 	int status = mt_recording_begin_import(o);
 
 	if (!status)
-		status = o->options->events ? import_events(o) : import(o);
+		status = o->options->events && r->source->late_ns ? import_events(o) : import(o);
 	if (status < 0)
 		return status;
 	r->live = mt_import_lives(r->import);
-	r->spooled = r->now.reader;
 	if (!r->live || r->now.reader)
 		mt_recording_end_import(r);
 	return 0;
@@ -104,9 +103,10 @@ static int open_trace(struct mt_opening *o)
 
 	if (!reader)
 		return failed(o);
-	r->spooled = converted.bytes || !strcmp(o->path, "-");
-	snprintf(r->remark, sizeof r->remark, "%s",
-		*converted.fault ? converted.fault : converted.note);
+	if (converted.source)
+		r->source = converted.source;
+	memcpy(r->fault, converted.fault, sizeof converted.fault);
+	memcpy(r->note, converted.note, sizeof converted.note);
 	mt_profile_init(&profile);
 	int status = mt_profile_load(&profile, reader, mt_opening_tell, o, o->err);
 
@@ -197,6 +197,7 @@ struct mt_recording *mt_recording_new(const char *path)
 	struct mt_recording *r = mt_alloc(sizeof *r);
 
 	r->path = path ? mt_strdup(path) : NULL;
+	r->source = &mt_trace_facts; /* until it turns out to be something else */
 	mt_generation_init(&r->now);
 	return r;
 }

@@ -22,7 +22,7 @@ static int pack(struct mt_opening *o, int fd, struct mt_packed *packed)
 	}
 	struct mt_facts facts = mt_recording_facts(r);
 
-	snprintf(packed->remark, sizeof packed->remark, "%s", facts.remark ? facts.remark : "");
+	snprintf(packed->remark, sizeof packed->remark, "%s", facts.fault ? facts.fault : "");
 	packed->lives = r->live;
 	packed->info = r->now.profile->info;
 	packed->bytes = packing.writer ? mt_trace_writer_bytes(packing.writer) : 0;

@@ -12,8 +12,9 @@ struct mt_recording {
 	struct mt_import *import;         /* a stand-alone recording that grows, else NULL */
 	struct mt_symbolizer *symbolizer; /* NULL: no names come in the background */
 	uint64_t image;                   /* as mt_client_image */
-	bool live, lost_recorder, names_wait, stand_alone, spooled, damaged;
-	char remark[512]; /* "": none */
+	const struct mt_source_facts *source;
+	bool live, lost_recorder, names_wait, damaged;
+	char fault[512], note[512]; /* "": none */
 };
 
 struct mt_recording *mt_recording_new(const char *path);

@@ -4,6 +4,7 @@
 #ifndef MT_RECORDING_RECORDING_H
 #define MT_RECORDING_RECORDING_H
 
+#include "core/model/source.h"
 #include "core/recording/generation.h"
 #include "core/session/session.h"
 
@@ -76,15 +77,16 @@ void mt_recording_note_lost_recorder(struct mt_recording *);
 
 /* What could not be read, or was assumed. */
 struct mt_facts {
-	/* On a file that is no trace: a sentence, valid until the next update; or NULL. */
-	const char *remark;
-	bool stand_alone;    /* the tracer wrote it without a recorder */
+	const struct mt_source_facts *source; /* what it promised */
+	/* On a file that is no trace, sentences that are valid until the next update, or NULL: what
+	 * is wrong with it or ended it early; what was assumed. */
+	const char *fault, *note;
 	bool damaged;        /* it could not be read to its end */
 	uint64_t damaged_at; /* byte from which a trace makes no sense; 0: it is not damaged */
-	/* The reader's file is not the one that was named, which was a pipe, or is no trace: what
-	 * lies beside it is not of its session. */
-	bool spooled;
 };
 struct mt_facts mt_recording_facts(struct mt_recording *);
+/* Of its trace, beside which those of the other processes of its session lie. NULL: there is none
+ * (yet), or it is of a pipe. */
+const char *mt_recording_trace_path(const struct mt_recording *);
 
 #endif

@@ -33,7 +33,7 @@ static void say_losses(struct mt_recording *recording, const char *path)
 	else if (damage && !mt_trace_reader_is_cut(now->reader))
 		mt_command_say("%s: damaged from byte %llu on (%s); memtui read the part before it",
 			path, (unsigned long long)damage, reason ? reason : "damaged");
-	else if (damage || (info->recorder_lost && !facts.damaged && !facts.stand_alone))
+	else if (damage || (info->recorder_lost && !facts.fault))
 		mt_command_say(
 			"%s: incomplete: it is still being recorded, or its recorder was killed; "
 			"memtui read what was written so far",
@@ -78,10 +78,10 @@ struct mt_recording *mt_command_open_recording(const char *path,
 
 	if (!recording)
 		return NULL;
-	const char *remark = mt_recording_facts(recording).remark;
+	struct mt_facts facts = mt_recording_facts(recording);
 
-	if (remark)
-		mt_command_say("%s", remark);
+	if (facts.fault || facts.note)
+		mt_command_say("%s", facts.fault ? facts.fault : facts.note);
 	say_losses(recording, path);
 	if (names)
 		open_names(recording, wanted, path);

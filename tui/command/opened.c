@@ -73,8 +73,6 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
-	struct mt_facts facts = mt_recording_facts(o->recording);
-
 	return (struct mt_report){
 		.out = arguments->out ? arguments->out : stdout,
 		.output = arguments->output,
@@ -96,8 +94,7 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.ascending = arguments->ascending,
 		.skip = arguments->skip,
 		.count = arguments->count,
-		.damaged = facts.damaged,
-		.damaged_at = facts.damaged_at,
+		.facts = mt_recording_facts(o->recording),
 		.inverted = arguments->inverted,
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,

@@ -74,7 +74,7 @@ static const char *damage(const struct mt_app *app)
 	if (!d->reader && d->recording) {
 		struct mt_facts facts = mt_recording_facts(d->recording);
 
-		return facts.damaged ? facts.remark : NULL;
+		return facts.damaged ? facts.fault : NULL;
 	}
 	return d->reader && mt_trace_reader_damage(d->reader, &reason)
 		? reason ? reason : ""

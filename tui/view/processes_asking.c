@@ -94,8 +94,10 @@ bool mt_processes_is_shown(struct mt_app *app, const struct mt_session_process *
 {
 	const struct mt_data *d = &app->data;
 
-	if (d->reader && !mt_recording_facts(d->recording).spooled)
-		return !strcmp(mt_trace_reader_path(d->reader), p->trace_path);
+	const char *path = mt_recording_trace_path(d->recording);
+
+	if (path)
+		return !strcmp(path, p->trace_path);
 	return (uint32_t)p->pid
 		== (d->whole->info.pid || !d->client
 				? d->whole->info.pid
@@ -173,7 +175,7 @@ static struct question *new_question(struct mt_app *app, bool live, bool over)
 	if (live)
 		q->session = mt_strdup(entry->name);
 	else if (!over)
-		path = mt_trace_reader_path(app->data.reader);
+		path = mt_recording_trace_path(app->data.recording);
 	if (path && strcmp(path, "-"))
 		q->path = mt_strdup(path);
 	if (!over)
@@ -206,8 +208,7 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 	if (s->made && live && now < s->next_ms)
 		return s->next_ms;
 	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
-	if (!live && !over
-		&& (!app->data.reader || mt_recording_facts(app->data.recording).spooled)) {
+	if (!live && !over && !mt_recording_trace_path(app->data.recording)) {
 		only_itself(app);
 		return UINT64_MAX;
 	}
