@@ -79,12 +79,7 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 {
 	struct mt_info *info = &m->model->profile->info;
 
-	if (lacks_blocks(m))
-		info->unrecorded_frees++;
-	else if (info->origin == MT_ORIGIN_FORKED)
-		info->inherited_frees++;
-	else
-		info->unknown_frees++;
+	++*(lacks_blocks(m) ? &info->unrecorded_frees : mt_info_unfound(info));
 	emit(m, r, &(struct mt_pool_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
 		mt_tables_kind(&m->tables, wire_node), 0);
 	if (wire_node >= MT_NODE_FIRST)

@@ -196,7 +196,8 @@ void mt_build_release(struct mt_build *b, const struct mt_build_call *call, uint
 	struct mt_build_block *there = &b->blocks[index];
 
 	if (!index) {
-		b->profile.info.unknown_frees++;
+		++*(b->begins_within ? &b->profile.info.inherited_frees
+				     : &b->profile.info.unknown_frees);
 		emit(b, MT_EVENT_UNKNOWN_FREE, 0,
 			&(struct mt_build_call){.address = call->address});
 		return;

@@ -24,6 +24,8 @@ struct mt_build_call {
 
 struct mt_build {
 	const struct mt_source_facts *source; /* borrowed */
+	/* set by the source: it begins in the middle, see mt_info_begins_within */
+	bool begins_within;
 	struct mt_profile profile;
 	struct mt_symbols symbols;
 	struct mt_model model;

@@ -9,8 +9,8 @@
 
 struct mt_converted {
 	const struct mt_source_facts *source; /* what it was; NULL: a trace */
-	struct mt_info info; /* of the trace */
-	uint64_t bytes;      /* written */
+	struct mt_info info;                  /* of the trace */
+	uint64_t bytes;                       /* written */
 	/* what is wrong with the recording, from where on it was not read; "": nothing */
 	char fault[320];
 	/* what its recorder did not write down, and what was assumed in its place */

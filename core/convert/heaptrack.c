@@ -25,9 +25,8 @@ struct heaptrack {
 	uint64_t version;       /* of heaptrack, 0x10400: 1.4.0 */
 	uint64_t format;
 	uint64_t page_bytes;
-	bool attached; /* heaptrack was attached to the program while it ran */
-	bool has_end;  /* the interpreter's last words */
-	bool raw;      /* not interpreted: addresses without names */
+	bool has_end; /* the interpreter's last words */
+	bool raw;     /* not interpreted: addresses without names */
 	bool has_command;
 	uint32_t *strings; /* heaptrack's ids, from 1 -> ids in the symbols' strings */
 	uint32_t string_count, string_capacity;
@@ -381,7 +380,7 @@ static const char *other_line(struct heaptrack *h, const char *line, struct curs
 	case '#': h->has_end |= !strncmp(line, "# ips:", 6); return NULL;
 	case 'v': return h->format ? "it has two headers" : read_version(h, c);
 	case 'X': return read_command(h, c);
-	case 'A': h->attached = true; return NULL;
+	case 'A': h->build->begins_within = true; return NULL;
 	case 'I': return read_system(h, c);
 	case 'S': return read_suppression(h, c);
 	case 'x':
@@ -432,9 +431,10 @@ static void end(void *state, struct mt_text_end *out)
 
 	*out = (struct mt_text_end){
 		.assumed = "of equal blocks the last one counts as freed first",
-		.beyond = h->attached ? "heaptrack was attached to the running program, so earlier "
-					"blocks are missing"
-				      : NULL,
+		.beyond = h->build->begins_within
+			? "heaptrack was attached to the running program, so earlier "
+			  "blocks are missing"
+			: NULL,
 		.whole = h->has_end,
 		.refused = h->raw ? "raw data of heaptrack, without names" : NULL,
 		.filter = "/usr/lib/heaptrack/libexec/heaptrack_interpret",

@@ -73,10 +73,14 @@ uint64_t mt_loss_value(uint32_t loss, const struct mt_info *info)
 void mt_loss_text(char out[MT_LOSS_LEN], uint32_t loss, const struct mt_info *info)
 {
 	uint64_t value = mt_loss_value(loss, info);
+	const char *words = all[loss].words;
 	char number[MT_NUMBER_EXACT_LEN];
 
+	if (!all[loss].of_counter && all[loss].at == offsetof(struct mt_info, inherited_frees)
+		&& info->origin != MT_ORIGIN_FORKED)
+		words = "free[|s] of [a block|blocks] from before the recording began";
 	mt_number_exact(number, value);
 	size_t len = (size_t)snprintf(out, MT_LOSS_LEN, "%s ", number);
 
-	mt_number_words(out + len, MT_LOSS_LEN - len, value, all[loss].words);
+	mt_number_words(out + len, MT_LOSS_LEN - len, value, words);
 }

@@ -165,7 +165,10 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 			fprintf(out, ", %s of them not sure", n[1]);
 		putc('\n', out);
 	}
-	put_note(part, errors->inherited, "free", "of blocks from before the fork: no errors");
+	put_note(part, errors->inherited, "free",
+		part->whole->info.origin == MT_ORIGIN_FORKED
+			? "of blocks from before the fork: no errors"
+			: "of blocks from before the recording began: no errors");
 	put_note(part, errors->left_out, "free",
 		"of addresses that were never allocated: not shown, because filters select "
 		"blocks");

@@ -265,10 +265,8 @@ static int load_replay(struct loader *l)
 	info->counters[MT_COUNTER_UNTOLD_FREES] =
 		larger(info->counters[MT_COUNTER_UNTOLD_FREES], l->replay.untold_frees);
 	/* The events do not tell of which kind a free is that found no block. */
-	uint64_t *unfound =
-		info->origin == MT_ORIGIN_FORKED ? &info->inherited_frees : &info->unknown_frees;
-	uint64_t others =
-		info->unrecorded_frees + info->inherited_frees + info->unknown_frees - *unfound;
+	uint64_t *unfound = mt_info_unfound(info);
+	uint64_t others = mt_info_unfound_frees(info) - *unfound;
 
 	*unfound = larger(*unfound + others, l->replay.unknown_frees) - others;
 	info->slack_bytes = mt_replay_slack(&l->replay);

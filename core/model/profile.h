@@ -227,6 +227,22 @@ static inline bool mt_info_knows_leaks(const struct mt_info *info)
 	return mt_info_is_whole(info) && !info->stopped;
 }
 
+/* Whether blocks lived before the recording began: after a fork, and where a recorder came to a
+ * running program. A free that finds no block may then be of one of these, and is no error. */
+static inline bool mt_info_begins_within(const struct mt_info *info)
+{
+	return info->origin == MT_ORIGIN_FORKED || info->inherited_frees;
+}
+/* What frees count in that find no block, where no block may be missing for another reason. */
+static inline uint64_t *mt_info_unfound(struct mt_info *info)
+{
+	return mt_info_begins_within(info) ? &info->inherited_frees : &info->unknown_frees;
+}
+static inline uint64_t mt_info_unfound_frees(const struct mt_info *info)
+{
+	return info->unknown_frees + info->inherited_frees + info->unrecorded_frees;
+}
+
 /* Whether all times are estimates, to be shown with a '~'. */
 static inline bool mt_info_estimates_times(const struct mt_info *info)
 {

@@ -20,8 +20,7 @@ void mt_replay_resume(struct mt_replay *r, struct mt_profile *p, const struct mt
 		.events = info->events,
 		.implied_frees = info->implied_frees,
 		.untold_frees = info->counters[MT_COUNTER_UNTOLD_FREES],
-		.unknown_frees =
-			info->unknown_frees + info->inherited_frees + info->unrecorded_frees,
+		.unknown_frees = mt_info_unfound_frees(info),
 	};
 	mt_model_resume(&r->model, p, c->time_ns);
 	mt_model_grow_threads(&r->model, c->thread_count);

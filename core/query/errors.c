@@ -298,7 +298,7 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 		e.allocated_ns = s->time_ns;
 		e.allocated_thread = s->thread;
 		e.before = s->end;
-	} else if (h->source->profile->info.origin == MT_ORIGIN_FORKED) {
+	} else if (mt_info_begins_within(&h->source->profile->info)) {
 		h->errors->inherited++;
 		return;
 	}
@@ -344,7 +344,7 @@ static int look_through(struct hunt *h, struct mt_filter *filter, struct mt_err 
 	const struct mt_info *info = &h->source->profile->info;
 	int status = 0;
 
-	if (info->unknown_frees || info->inherited_frees || info->unrecorded_frees)
+	if (mt_info_unfound_frees(info))
 		status = mt_strays_gather(&h->strays, h->source, err);
 	h->has_strays = h->strays.count;
 	unsigned wants = MT_SCAN_STACKS | (h->has_strays ? MT_SCAN_ADDRESSES : 0);

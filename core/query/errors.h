@@ -71,7 +71,8 @@ struct mt_errors {
 	uint32_t count, capacity;
 	/* calls: all; those of them with a doubt */
 	uint64_t sum[MT_ERROR_TYPE_COUNT], unsure[MT_ERROR_TYPE_COUNT];
-	uint64_t inherited; /* frees of what a forked process was born with: no errors */
+	/* frees of blocks from before the fork, or before a recorder came: no errors */
+	uint64_t inherited;
 	/* frees of unknown addresses that are no block's, so that a filter cannot ask of it */
 	uint64_t left_out;
 	uint64_t untold;   /* frees of unknown addresses beyond what can be looked into */

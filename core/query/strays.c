@@ -180,7 +180,9 @@ static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
  * place. */
 void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 {
-	const struct mt_strays_slot *slot = table_find(&s->by_address, a->address);
+	/* address 0: the recording knows none, so any block might be meant */
+	const struct mt_strays_slot *slot =
+		a->address ? table_find(&s->by_address, a->address) : NULL;
 
 	if (!slot)
 		return;

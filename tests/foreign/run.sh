@@ -49,6 +49,15 @@ truth='[a[k] for k in ("allocations", "frees", "reallocations", "allocated_bytes
 	0.01, 384, 3, 3, 0.02, 384 * 4096, 0, None, True] and a["command"] == ["./sample", "--with", "an", "argument"]'
 heap plain info plain
 holds "a file of heaptrack's" "$truth" plain
+# heaptrack came to a running program, which then frees a block from before: no error, and not unknown
+sed -e '3a A' -e '0,/^- 0$/s//- 0\n- 0/' plain >joined
+heap joined info joined
+holds "a block from before heaptrack came" '[a[k] for k in ("frees", "inherited_frees", "unknown_frees")] == [5, 1, 0]' joined
+asked "$memtui" info joined >joined.info 2>&1
+asked "$memtui" errors joined >joined.errors 2>&1
+say "it is no error" "$(grep -q '1 free of a block from before the recording began' joined.info || head -c 800 joined.info)$(
+	grep -q '^1 free of blocks from before the recording began: no errors' joined.errors || head -c 400 joined.errors)$(
+	grep -q '^0 frees of addresses that were never allocated' joined.errors || head -c 400 joined.errors)"
 gzip -c plain >packed.gz
 heap gzip info packed.gz
 holds "the same by gzip" "$truth" gzip
