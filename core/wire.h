@@ -73,41 +73,74 @@ struct mt_wire_reply {
 	int32_t status; /* 0, or a negative errno: the program runs untraced */
 };
 
+/* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
+ * What an address belongs to. Each domain has addresses of its own. Numbers stand in traces.
+ * X(id, name, address bits, flags); bits above the address are a hash of the pool. */
+#define MT_DOMAINS(X) \
+	X(HEAP, "heap", 64, MT_DOMAIN_USABLE) \
+	X(POOL, "pool", 47, 0) /* memtui.h */ \
+	X(MAPPING, "mapping", 64, 0)
+#define MT_DOMAIN_USABLE 1u /* usable sizes follow from the size by header.usable_rule */
+enum mt_domain_id {
+#define X(id, name, bits, flags) MT_DOMAIN_##id,
+	MT_DOMAINS(X) MT_DOMAIN_COUNT,
+#undef X
+};
+
+enum mt_call {
+	MT_CALL_UNKNOWN, /* not known */
+	MT_CALL_ALLOCATE,
+	MT_CALL_REALLOCATE, /* begins a block, and may end one */
+	MT_CALL_FREE,
+	MT_CALL_MAP,     /* of these and the next only marks tell */
+	MT_CALL_CONTROL, /* changes no block */
+	MT_CALLS,
+};
+/* Which functions may free a block, within its domain. */
+enum mt_allocator_family { MT_FAMILY_ANY, MT_FAMILY_C, MT_FAMILY_NEW, MT_FAMILY_NEW_ARRAY };
+
+/* What a program calls. The one list of predefined functions: X(id, name, domain, role, family).
+ * Numbers stand in traces: new ones go to the end. */
+#define MT_FUNCTIONS(X) \
+	X(NONE, "unknown", HEAP, UNKNOWN, ANY) \
+	X(MALLOC, "malloc", HEAP, ALLOCATE, C) \
+	X(CALLOC, "calloc", HEAP, ALLOCATE, C) \
+	X(REALLOC, "realloc", HEAP, REALLOCATE, C) \
+	X(REALLOCARRAY, "reallocarray", HEAP, REALLOCATE, C) \
+	X(POSIX_MEMALIGN, "posix_memalign", HEAP, ALLOCATE, C) \
+	X(ALIGNED_ALLOC, "aligned_alloc", HEAP, ALLOCATE, C) \
+	X(MEMALIGN, "memalign", HEAP, ALLOCATE, C) \
+	X(VALLOC, "valloc", HEAP, ALLOCATE, C) \
+	X(PVALLOC, "pvalloc", HEAP, ALLOCATE, C) \
+	X(NEW, "new", HEAP, ALLOCATE, NEW) \
+	X(NEW_ARRAY, "new[]", HEAP, ALLOCATE, NEW_ARRAY) \
+	X(FREE, "free", HEAP, FREE, C) \
+	X(DELETE, "delete", HEAP, FREE, NEW) \
+	X(DELETE_ARRAY, "delete[]", HEAP, FREE, NEW_ARRAY) \
+	X(POOL, "pool", POOL, REALLOCATE, ANY) /* memtui.h */ \
+	X(POOL_FREE, "pool free", POOL, FREE, ANY) \
+	X(MMAP, "mmap", MAPPING, MAP, ANY) \
+	X(MUNMAP, "munmap", MAPPING, MAP, ANY) \
+	X(MREMAP, "mremap", MAPPING, MAP, ANY) \
+	X(BRK, "brk", MAPPING, MAP, ANY) /* brk and sbrk */ \
+	X(MALLOPT, "mallopt", HEAP, CONTROL, ANY) \
+	X(MALLOC_TRIM, "malloc_trim", HEAP, CONTROL, ANY) \
+	X(MARKER, "marker", HEAP, CONTROL, ANY) /* memtui.h */ \
+	X(PAUSE, "pause", HEAP, CONTROL, ANY) \
+	X(RESUME, "resume", HEAP, CONTROL, ANY)
+
 /* ---- ids -------------------------------------------------------------------------------------
- * A pc id below MT_PC_FIRST is no address but a marker: the kind of the call, which is the key of
- * the leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
+ * A pc id below MT_PC_FIRST is no address but a marker: the function of the call, which is the key
+ * of the leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
 enum mt_kind {
-	MT_KIND_NONE,
-	MT_KIND_MALLOC,
-	MT_KIND_CALLOC,
-	MT_KIND_REALLOC,
-	MT_KIND_REALLOCARRAY,
-	MT_KIND_POSIX_MEMALIGN,
-	MT_KIND_ALIGNED_ALLOC,
-	MT_KIND_MEMALIGN,
-	MT_KIND_VALLOC,
-	MT_KIND_PVALLOC,
-	MT_KIND_NEW,
-	MT_KIND_NEW_ARRAY,
-	MT_KIND_FREE,
-	MT_KIND_DELETE,
-	MT_KIND_DELETE_ARRAY,
-	MT_KIND_POOL, /* memtui.h: a block of the program's own pool */
-	MT_KIND_POOL_FREE,
-	MT_KIND_MMAP, /* the kinds from here on stand in marks only */
-	MT_KIND_MUNMAP,
-	MT_KIND_MREMAP,
-	MT_KIND_BRK, /* brk and sbrk */
-	MT_KIND_MALLOPT,
-	MT_KIND_MALLOC_TRIM,
-	MT_KIND_MARKER, /* memtui.h */
-	MT_KIND_PAUSE,
-	MT_KIND_RESUME,
-	MT_KIND_COUNT,
+#define X(id, name, domain, role, family) MT_KIND_##id,
+	MT_FUNCTIONS(X) MT_KIND_COUNT,
+#undef X
 };
 #define MT_PC_CUT 30u        /* the unwinder could not go on here */
 #define MT_PC_TABLE_FULL 31u /* the call tree is full: all further new stacks share one node */
 #define MT_PC_FIRST 32u
+_Static_assert(MT_KIND_COUNT <= MT_PC_CUT, "functions are no marks of cut stacks");
 
 /* Nodes below MT_NODE_FIRST are fixed: node 0 is the root, node k (0 < k < 32) is the child of the
  * root with key k. A free without a stack has the node of its kind. */
@@ -134,6 +167,9 @@ struct mt_wire_pc {
 #define MT_NO_MODULE 0xffffffffu
 #define MT_PC_FLAG_EXACT 1u  /* interrupted by a signal: address is the pc itself */
 #define MT_PC_FLAG_NO_CFI 2u /* walked by frame pointer */
+/* Only in profiles and traces: a function that is not predefined; address is its id, and there is
+ * no module */
+#define MT_PC_FLAG_FUNCTION 4u
 
 #define MT_BUILD_ID_MAX 32
 #define MT_MODULE_PATH_MAX 400

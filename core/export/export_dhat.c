@@ -119,7 +119,7 @@ static void put_frame(struct dhat *d, uint32_t pc, uint32_t index)
 
 	mt_frame_describe(&frame, p, d->report->symbols, pc, index);
 	char *name = mt_report_frame_name(&frame), *place = mt_report_frame_place(&frame);
-	char *text = pc < MT_PC_FIRST
+	char *text = mt_profile_is_marker(p, pc)
 		? mt_strdup(name)
 		: mt_format("0x%llX: %s (%s%s)", (unsigned long long)p->pcs[pc].address, name,
 			*frame.source ? "" : "in ", *frame.source ? place : frame.module);

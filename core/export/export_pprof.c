@@ -158,7 +158,7 @@ static void put_sample(struct pprof *p, uint32_t id)
 	mt_proto_message(&p->part, SAMPLE_VALUE, &p->packed);
 	mt_proto_number(&p->inner, LABEL_KEY, string(p, "kind"));
 	mt_proto_number(&p->inner, LABEL_TEXT,
-		string(p, mt_kind_name(mt_profile_group_kind(profile, id))));
+		string(p, mt_profile_function_name(profile, mt_profile_group_kind(profile, id))));
 	mt_proto_message(&p->part, SAMPLE_LABEL, &p->inner);
 	mt_proto_message(&p->out, PROFILE_SAMPLE, &p->part);
 }

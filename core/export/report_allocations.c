@@ -24,7 +24,8 @@ static uint32_t thread_id(const struct mt_report *report, uint32_t thread)
 
 static const char *kind_of(const struct mt_report *report, const struct mt_allocation *a)
 {
-	return mt_kind_name(mt_profile_group_kind(report->profile, a->group));
+	return mt_profile_function_name(report->profile,
+		mt_profile_group_kind(report->profile, a->group));
 }
 
 /* The innermost function of the program's own, for people. */
@@ -71,11 +72,12 @@ static uint64_t usable_of(const struct mt_report *report, const struct mt_alloca
 	return a->size + mt_model_slack(whole, a->group, a->size, a->usable);
 }
 
-static const char *end_kind(const struct mt_allocation *a)
+static const char *end_kind(const struct mt_report *report, const struct mt_allocation *a)
 {
-	return a->end_ns == MT_LIVE           ? ""
-		: a->end_kind == MT_KIND_NONE ? "lost"
-					      : mt_kind_name(a->end_kind);
+	return a->end_ns == MT_LIVE ? ""
+		: a->end_kind == MT_KIND_NONE
+		? "lost"
+		: mt_profile_function_name(report->profile, a->end_kind);
 }
 
 /* ---- blocks ---- */
@@ -122,7 +124,7 @@ static void block_json(struct mt_json *json, const struct mt_report *report,
 		mt_json_key(json, "thread");
 		mt_json_number(json, thread_id(report, a->end_thread));
 		mt_json_key(json, "kind");
-		mt_json_string(json, end_kind(a));
+		mt_json_string(json, end_kind(report, a));
 		mt_json_close(json, '}');
 	}
 	mt_json_close(json, '}');
@@ -139,7 +141,8 @@ static void block_csv(const struct mt_report *report, const struct mt_allocation
 	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s\n", (unsigned long long)a->number,
 		(unsigned long long)a->address, (unsigned long long)a->size, start,
 		thread_id(report, a->thread), kind_of(report, a), a->group,
-		(unsigned long long)a->chain, a->position, a->chain_length, end, end_kind(a));
+		(unsigned long long)a->chain, a->position, a->chain_length, end,
+		end_kind(report, a));
 }
 
 static void blocks_text(const struct mt_report *report, const struct mt_allocation_list *list)
@@ -163,7 +166,7 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 		cells(table, "%llu", thread_id(report, a->thread));
 		cells(table, "%llu", a->group);
 		mt_table_cell(table, kind_of(report, a));
-		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_kind(a));
+		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_kind(report, a));
 		mt_table_cell(table, function);
 		free(function);
 	}

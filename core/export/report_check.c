@@ -44,7 +44,9 @@ static void leak_json(struct mt_json *json, const struct mt_report *report,
 	mt_json_key(json, "group");
 	mt_json_number(json, id);
 	mt_json_key(json, "kind");
-	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_json_string(json,
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	mt_json_key(json, "leaked_size");
 	mt_json_number(json, leak->bytes);
 	mt_json_key(json, "leaked_count");
@@ -140,7 +142,8 @@ static void leak_text(const struct mt_report *report, const struct mt_check_leak
 	mt_report_number(blocks, report, MT_UNIT_COUNT, leak->blocks);
 	fprintf(report->out, "  %s%s in %s%s %s by %s", about, bytes, about, blocks,
 		MT_PLURAL(blocks, "block"),
-		mt_kind_name(mt_profile_group_kind(report->profile, id)));
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
 	if (own) {

@@ -25,9 +25,11 @@ static void backtrace_of(struct mt_backtrace *backtrace, const struct sides *sid
 
 static const char *kind_of(const struct sides *sides, const struct mt_diff_entry *entry)
 {
-	return mt_kind_name(entry->group_b != MT_NO_GROUP
-			? mt_profile_group_kind(sides->b->profile, entry->group_b)
-			: mt_profile_group_kind(sides->a->profile, entry->group_a));
+	bool in_b = entry->group_b != MT_NO_GROUP;
+	const struct mt_profile *p = in_b ? sides->b->profile : sides->a->profile;
+
+	return mt_profile_function_name(p,
+		mt_profile_group_kind(p, in_b ? entry->group_b : entry->group_a));
 }
 
 /* Text leaves out what did not change. */

@@ -27,7 +27,7 @@ static const char *thread_name(const struct part *part, uint32_t thread)
 
 static const char *group_kind(const struct part *part, const struct mt_error *e)
 {
-	return mt_kind_name(mt_profile_group_kind(part->whole, e->group));
+	return mt_profile_function_name(part->whole, mt_profile_group_kind(part->whole, e->group));
 }
 
 /* The stack of a call; of the allocation, its group's node. */
@@ -47,8 +47,8 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 	char when[MT_NUMBER_EXACT_LEN];
 
 	mt_report_number(when, part->report, MT_UNIT_TIME, call->time_ns);
-	fprintf(out, "   %s by %s at %s, thread %u ", verb, mt_kind_name(kind), when,
-		thread_id(part, call->thread));
+	fprintf(out, "   %s by %s at %s, thread %u ", verb,
+		mt_profile_function_name(part->whole, kind), when, thread_id(part, call->thread));
 	mt_text_put(out, MT_TEXT_LINE, thread_name(part, call->thread));
 	putc('\n', out);
 	take_stack(part, call->node);
@@ -72,9 +72,9 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 		fputs("       [its backtrace was not recorded]\n", out);
 }
 
-static bool reallocates(uint32_t kind)
+static bool reallocates(const struct part *part, uint32_t kind)
 {
-	return kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY;
+	return mt_profile_function(part->whole, kind)->role == MT_CALL_REALLOCATE;
 }
 
 static void put_heading(struct part *part, uint64_t rank, const struct mt_error *e)
@@ -87,8 +87,9 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 	fprintf(out, "\n%llu. ", (unsigned long long)rank);
 	if (e->type == MT_ERROR_MISMATCH)
 		fprintf(out, "allocated by %s, %s by %s: %s %s of %s in all", group_kind(part, e),
-			reallocates(e->call.kind) ? "resized" : "freed", mt_kind_name(e->call.kind),
-			n[0], MT_PLURAL(n[0], "block"), n[1]);
+			reallocates(part, e->call.kind) ? "resized" : "freed",
+			mt_profile_function_name(part->whole, e->call.kind), n[0],
+			MT_PLURAL(n[0], "block"), n[1]);
 	else
 		fprintf(out, "%s: %s %s", mt_error_type_words(e->type), n[0],
 			MT_PLURAL(n[0], "time"));
@@ -111,7 +112,7 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 
 static void put_error(struct part *part, uint64_t rank, const struct mt_error *e)
 {
-	const char *verb = reallocates(e->call.kind) ? "resized" : "freed";
+	const char *verb = reallocates(part, e->call.kind) ? "resized" : "freed";
 
 	put_heading(part, rank, e);
 	if (e->group != MT_NO_GROUP) {
@@ -126,9 +127,9 @@ static void put_error(struct part *part, uint64_t rank, const struct mt_error *e
 	}
 	if (e->type == MT_ERROR_DOUBLE_FREE) {
 		if (e->before.time_ns != MT_LIVE)
-			put_call(part, reallocates(e->before.kind) ? "resized" : "freed",
+			put_call(part, reallocates(part, e->before.kind) ? "resized" : "freed",
 				e->before.kind, &e->before);
-		verb = reallocates(e->call.kind) ? "resized again" : "freed again";
+		verb = reallocates(part, e->call.kind) ? "resized again" : "freed again";
 	}
 	put_call(part, verb, e->call.kind, &e->call);
 }
@@ -208,7 +209,7 @@ static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind
 	const struct mt_error_call *call)
 {
 	mt_json_key(json, "kind");
-	mt_json_string(json, mt_kind_name(kind));
+	mt_json_string(json, mt_profile_function_name(part->whole, kind));
 	mt_json_key(json, "timestamp");
 	if (call->time_ns == MT_LIVE)
 		mt_json_null(json);
@@ -349,10 +350,11 @@ static void put_csv_error(struct part *part, const struct mt_error *e)
 		fputs(",,,,,,", out);
 	}
 	if (e->type == MT_ERROR_DOUBLE_FREE)
-		put_csv_call(part, mt_kind_name(e->before.kind), &e->before);
+		put_csv_call(part, mt_profile_function_name(part->whole, e->before.kind),
+			&e->before);
 	else
 		fputs(",,,,", out);
-	put_csv_call(part, mt_kind_name(e->call.kind), &e->call);
+	put_csv_call(part, mt_profile_function_name(part->whole, e->call.kind), &e->call);
 	putc('\n', out);
 }
 

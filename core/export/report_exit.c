@@ -11,7 +11,7 @@ static void put_frame(const struct mt_report *report, const struct mt_backtrace_
 	unsigned long long address = frame->pc < p->pc_count ? p->pcs[frame->pc].address : 0;
 	char *name = mt_report_frame_name(frame);
 
-	if (frame->pc < MT_PC_FIRST)
+	if (mt_profile_is_marker(p, frame->pc))
 		fputs("    ", report->out);
 	else
 		fprintf(report->out, "    0x%012llx  ", address);
@@ -42,7 +42,8 @@ static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id
 		mt_report_metric(n[i], report, group, metrics[i]);
 	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n",
 		(unsigned long long)rank, n[0], n[1], n[2], n[3], n[4],
-		mt_kind_name(mt_profile_group_kind(report->profile, id)));
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		put_frame(report, &backtrace->frames[i]);

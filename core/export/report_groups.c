@@ -90,7 +90,9 @@ static void freed_by(struct mt_json *json, const struct mt_report *report,
 		mt_json_key(json, "count");
 		mt_json_number(json, sites->items[i].count);
 		mt_json_key(json, "kind");
-		mt_json_string(json, mt_kind_name(report->profile->nodes[sites->items[i].node].pc));
+		mt_json_string(json,
+			mt_profile_function_name(report->profile,
+				mt_profile_node_function(report->profile, sites->items[i].node)));
 		mt_backtrace_of(&backtrace, report->profile, report->symbols, sites->items[i].node);
 		mt_report_json_backtrace(json, &backtrace);
 		mt_json_close(json, '}');
@@ -111,7 +113,9 @@ static void group_json(struct mt_json *json, const struct mt_metric_columns *col
 	mt_json_key(json, "id");
 	mt_json_number(json, id);
 	mt_json_key(json, "kind");
-	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_json_string(json,
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
 	mt_metric_columns_json(columns, json, &columns->of->groups[id]);
 	if (report->suppressed) {
@@ -139,7 +143,9 @@ static void group_csv(const struct mt_report *report, uint32_t id,
 {
 	char *frames = mt_report_one_line(report, backtrace, ";", 0);
 
-	fprintf(report->out, "%u,%s", id, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	fprintf(report->out, "%u,%s", id,
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
 	mt_csv_field(report->out, false, frames);
 	putc('\n', report->out);
@@ -156,7 +162,9 @@ static void group_text(struct mt_table *table, const struct mt_metric_columns *c
 	mt_table_cell(table, number);
 	mt_metric_columns_cells(columns, table, &columns->of->groups[id],
 		&report->profile->groups[id]);
-	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_table_cell(table,
+		mt_profile_function_name(report->profile,
+			mt_profile_group_kind(report->profile, id)));
 	char *frames = mt_report_one_line(report, backtrace, " < ", TEXT_FRAMES);
 
 	mt_table_cell(table, frames);

@@ -204,7 +204,7 @@ static void rows(const struct mt_report *report, const struct list *list, const 
 
 	for (uint32_t i = 0; i < p->log_count; i++) {
 		const struct mt_log_entry *e = &p->log[i];
-		struct row row = {.kind = mt_kind_name(mt_profile_log_kind(p, e))};
+		struct row row = {.kind = mt_profile_function_name(p, mt_profile_log_kind(p, e))};
 
 		if (!matches[i]
 			|| !list->describe(&row, report, e, report->format != MT_FORMAT_TEXT)

@@ -354,9 +354,9 @@ uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_sel
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < groups->count; i++) {
-		unsigned kind = mt_profile_group_kind(p, groups->groups[i]);
+		uint32_t function = mt_profile_group_kind(p, groups->groups[i]);
 
-		if (kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY || kind == MT_KIND_POOL)
+		if (mt_profile_function(p, function)->role == MT_CALL_REALLOCATE)
 			most += p->groups[groups->groups[i]].allocated_count;
 	}
 	return most;

@@ -259,7 +259,7 @@ static const char *read_group(struct mt_cursor *c, struct mt_profile *p)
 {
 	uint32_t node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
 
-	if (c->bad || p->nodes[node].pc >= MT_PC_FIRST)
+	if (c->bad || !mt_profile_is_marker(p, p->nodes[node].pc))
 		return "a group refers to a call-tree node that is undefined or is not a call "
 		       "of an "
 		       "allocator";
@@ -278,7 +278,7 @@ static const char *read_log(struct mt_cursor *c, struct mt_profile *p)
 	e.text = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
 	for (int v = 0; v < 4; v++)
 		e.values[v] = mt_cursor_varint(c);
-	if (c->bad || p->nodes[e.node].pc >= MT_PC_FIRST || p->log_count == MT_LOG_MAX)
+	if (c->bad || !mt_profile_is_marker(p, p->nodes[e.node].pc) || p->log_count == MT_LOG_MAX)
 		return "an entry of the log refers to something undefined";
 	mt_profile_add_log(p, &e);
 	return NULL;

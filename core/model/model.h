@@ -75,8 +75,7 @@ void mt_model_restore(struct mt_model *, struct mt_block *block, uint64_t time_n
 static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group, uint64_t size,
 	uint64_t usable)
 {
-	if (!usable && p->info.usable_rule == MT_USABLE_GLIBC
-		&& mt_profile_group_kind(p, group) != MT_KIND_POOL)
+	if (!usable && p->info.usable_rule == MT_USABLE_GLIBC && mt_profile_has_usable(p, group))
 		usable = mt_wire_usable(size);
 	return usable > size ? usable - size : 0;
 }

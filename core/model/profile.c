@@ -15,44 +15,11 @@ const char *mt_origin_name(unsigned origin)
 					     : "unknown";
 }
 
-const char *mt_kind_name(unsigned kind)
-{
-	static const char *const names[MT_KIND_COUNT] = {
-		[MT_KIND_NONE] = "unknown",
-		[MT_KIND_MALLOC] = "malloc",
-		[MT_KIND_CALLOC] = "calloc",
-		[MT_KIND_REALLOC] = "realloc",
-		[MT_KIND_REALLOCARRAY] = "reallocarray",
-		[MT_KIND_POSIX_MEMALIGN] = "posix_memalign",
-		[MT_KIND_ALIGNED_ALLOC] = "aligned_alloc",
-		[MT_KIND_MEMALIGN] = "memalign",
-		[MT_KIND_VALLOC] = "valloc",
-		[MT_KIND_PVALLOC] = "pvalloc",
-		[MT_KIND_NEW] = "new",
-		[MT_KIND_NEW_ARRAY] = "new[]",
-		[MT_KIND_FREE] = "free",
-		[MT_KIND_DELETE] = "delete",
-		[MT_KIND_DELETE_ARRAY] = "delete[]",
-		[MT_KIND_POOL] = "pool",
-		[MT_KIND_POOL_FREE] = "pool free",
-		[MT_KIND_MMAP] = "mmap",
-		[MT_KIND_MUNMAP] = "munmap",
-		[MT_KIND_MREMAP] = "mremap",
-		[MT_KIND_BRK] = "brk",
-		[MT_KIND_MALLOPT] = "mallopt",
-		[MT_KIND_MALLOC_TRIM] = "malloc_trim",
-		[MT_KIND_MARKER] = "marker",
-		[MT_KIND_PAUSE] = "pause",
-		[MT_KIND_RESUME] = "resume",
-	};
-
-	return kind < MT_KIND_COUNT && names[kind] ? names[kind] : "?";
-}
-
 void mt_profile_init(struct mt_profile *p)
 {
 	*p = (struct mt_profile){.step_ns = FIRST_STEP_NS, .lineage = mt_unique()};
 	mt_strings_init(&p->strings);
+	mt_profile_predefine(p);
 	for (unsigned i = 0; i < MT_PC_FIRST; i++)
 		mt_profile_add_pc(p, &(struct mt_pc){0});
 	mt_profile_add_node(p, 0, 0);
@@ -64,6 +31,8 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->arguments);
 	free(p->modules);
 	free(p->threads);
+	free(p->domains);
+	free(p->functions);
 	free(p->pcs);
 	free(p->nodes);
 	free(p->groups);

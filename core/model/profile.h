@@ -31,7 +31,24 @@ struct mt_pc {
 	uint32_t flags;
 };
 
-/* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. pc < MT_PC_FIRST: a
+/* What an address belongs to, and what a program calls (doc/domains.md). The predefined ones of
+ * wire.h come first. */
+struct mt_domain {
+	uint32_t name; /* string id; of a predefined one 0 */
+	uint16_t address_bits;
+	uint16_t flags; /* MT_DOMAIN_USABLE */
+};
+struct mt_allocator_function {
+	uint32_t name; /* string id; of a predefined one 0 */
+	uint16_t domain;
+	uint8_t role;   /* enum mt_call */
+	uint8_t family; /* 0: any, else only functions of the same family free its blocks */
+};
+#define MT_FUNCTION_FIRST MT_PC_FIRST /* id of the first function that is not predefined */
+#define MT_FUNCTIONS_MAX 256u         /* a free in a trace names its function by a byte */
+#define MT_DOMAINS_MAX 256u
+
+/* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. Its pc may be a
  * marker. */
 struct mt_node {
 	uint32_t parent; /* < own id */
@@ -265,6 +282,10 @@ struct mt_profile {
 	uint32_t module_count, module_capacity;
 	struct mt_thread *threads;
 	uint32_t thread_count, thread_capacity;
+	struct mt_domain *domains; /* index = id; so are functions */
+	uint32_t domain_count, domain_capacity;
+	struct mt_allocator_function *functions;
+	uint32_t function_count, function_capacity;
 	struct mt_pc *pcs; /* index = pc id; the first MT_PC_FIRST are markers, all zero */
 	uint32_t pc_count, pc_capacity;
 	struct mt_node *nodes;
@@ -290,7 +311,7 @@ struct mt_profile {
 	uint64_t lineage;
 };
 
-/* An empty profile: root node, marker pcs. */
+/* An empty profile: root node, marker pcs, predefined domains and functions. */
 void mt_profile_init(struct mt_profile *);
 /* The command line with blanks, line breaks escaped; caller frees. */
 char *mt_profile_command(const struct mt_profile *);
@@ -306,21 +327,82 @@ uint32_t mt_profile_add_group(struct mt_profile *, uint32_t node);
 void mt_profile_add_free_site(struct mt_profile *, const struct mt_free_site *);
 void mt_profile_add_log(struct mt_profile *, const struct mt_log_entry *);
 
+/* ---- functions and domains: every reader asks here ---- */
+
+void mt_profile_predefine(struct mt_profile *); /* part of mt_profile_init */
+/* Append; return the new id. There must be room (MT_DOMAINS_MAX, MT_FUNCTIONS_MAX). */
+uint32_t mt_profile_add_domain(struct mt_profile *, const struct mt_domain *);
+uint32_t mt_profile_add_function(struct mt_profile *, const struct mt_allocator_function *);
+/* The pc of a function, as the leaf of its stacks has it; adds it if it is new. */
+uint32_t mt_profile_function_pc(struct mt_profile *, uint32_t function);
+/* "malloc", "new[]", …; "?" for an id that is not defined. */
+const char *mt_profile_function_name(const struct mt_profile *, uint32_t function);
+const char *mt_profile_domain_name(const struct mt_profile *, uint32_t domain);
+
+/* An id that is not defined is an unknown function. */
+static inline const struct mt_allocator_function *mt_profile_function(const struct mt_profile *p,
+	uint32_t function)
+{
+	return &p->functions[function < p->function_count ? function : MT_KIND_NONE];
+}
+/* Tells whether a pc is no program address: a function, or the mark of a cut stack. */
+static inline bool mt_profile_is_marker(const struct mt_profile *p, uint32_t pc)
+{
+	return pc < MT_PC_FIRST || (pc < p->pc_count && p->pcs[pc].flags & MT_PC_FLAG_FUNCTION);
+}
+/* Of a marker: the function, or the marker itself if it is none. */
+static inline uint32_t mt_profile_marker_function(const struct mt_profile *p, uint32_t pc)
+{
+	return pc < MT_PC_FIRST ? pc : (uint32_t)p->pcs[pc].address;
+}
+/* The function that a node with a marker names. */
+static inline uint32_t mt_profile_node_function(const struct mt_profile *p, uint32_t node)
+{
+	return mt_profile_marker_function(p, p->nodes[node].pc);
+}
 static inline unsigned mt_profile_group_kind(const struct mt_profile *p, uint32_t group)
 {
-	return p->nodes[p->groups[group].node].pc;
+	return mt_profile_node_function(p, p->groups[group].node);
+}
+static inline uint32_t mt_profile_group_domain(const struct mt_profile *p, uint32_t group)
+{
+	return mt_profile_function(p, mt_profile_group_kind(p, group))->domain;
+}
+/* Tells whether usable sizes of the group's blocks follow from their sizes by info.usable_rule. */
+static inline bool mt_profile_has_usable(const struct mt_profile *p, uint32_t group)
+{
+	return p->domains[mt_profile_group_domain(p, group)].flags & MT_DOMAIN_USABLE;
+}
+/* The same of a block. In traces up to version 7 it may be of a pool though its function is not
+ * known. */
+static inline uint32_t mt_profile_block_domain(const struct mt_profile *p, uint32_t group,
+	uint64_t address)
+{
+	const struct mt_allocator_function *f =
+		mt_profile_function(p, mt_profile_group_kind(p, group));
+
+	return f->role == MT_CALL_UNKNOWN && address >> 63 ? MT_DOMAIN_POOL : f->domain;
 }
 /* The kind of call of a log entry; MT_KIND_NONE where it has no stack. */
 static inline unsigned mt_profile_log_kind(const struct mt_profile *p, const struct mt_log_entry *e)
 {
-	return e->node ? p->nodes[e->node].pc : MT_KIND_NONE;
+	return e->node ? mt_profile_node_function(p, e->node) : MT_KIND_NONE;
 }
+/* Tells whether blocks that a may allocate may be freed by b: the rule of mismatched frees. */
+static inline bool mt_functions_agree(const struct mt_allocator_function *a,
+	const struct mt_allocator_function *b)
+{
+	if (a->role < MT_CALL_ALLOCATE || a->role > MT_CALL_FREE || b->role < MT_CALL_ALLOCATE
+		|| b->role > MT_CALL_FREE)
+		return true; /* not known, or neither allocates nor frees */
+	return a->domain == b->domain && (!a->family || !b->family || a->family == b->family);
+}
+
 /* Whether blocks of the group that count as live may be free: their frees may have been lost. */
 static inline bool mt_profile_is_estimated(const struct mt_profile *p, const struct mt_group *g)
 {
 	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
 const char *mt_origin_name(unsigned origin); /* "exec", "fork", "unknown" */
-const char *mt_kind_name(unsigned kind);     /* "malloc", "new[]", …; "?" for others */
 
 #endif

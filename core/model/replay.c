@@ -245,7 +245,7 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 	if (e->kind != MT_NOTE_FREE_STACK
 		|| (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
 		return fault(r, "a note does not belong to the event before it");
-	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
+	if (e->size >= p->node_count || !mt_profile_is_marker(p, p->nodes[e->size].pc))
 		return fault(r, "the stack of a free is not defined");
 	if (r->last == MT_REPLAY_FREED && r->last_chosen)
 		mt_model_free_site(&r->model, r->last_group, (uint32_t)e->size);

@@ -218,7 +218,8 @@ static void get_free_sites(struct mt_cursor *c, struct mt_profile *p)
 
 		site.node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
 		site.count = mt_cursor_varint(c);
-		if (site.group >= p->group_count || p->nodes[site.node].pc >= MT_PC_FIRST)
+		if (site.group >= p->group_count
+			|| !mt_profile_is_marker(p, p->nodes[site.node].pc))
 			mt_cursor_fail(c);
 		else
 			mt_profile_add_free_site(p, &site);

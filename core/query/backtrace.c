@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *marker_words(uint32_t pc)
+static const char *marker_words(const struct mt_profile *p, uint32_t pc)
 {
 	if (pc == MT_PC_CUT)
 		return "[stack cut here]";
 	if (pc == MT_PC_TABLE_FULL)
 		return "[call tree full]";
-	return mt_kind_name(pc);
+	return mt_profile_function_name(p, mt_profile_marker_function(p, pc));
 }
 
 bool mt_frame_is_place(const char *function)
@@ -30,8 +30,8 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 		.source = "",
 		.module = "",
 	};
-	if (pc < MT_PC_FIRST) {
-		out->function = out->raw_function = marker_words(pc);
+	if (mt_profile_is_marker(profile, pc)) {
+		out->function = out->raw_function = marker_words(profile, pc);
 		return;
 	}
 	if (pc < profile->pc_count) {

@@ -146,9 +146,14 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 {
 	const struct mt_symbols *s = side->symbols;
 
-	if (pc < MT_PC_FIRST) {
+	if (mt_profile_is_marker(side->profile, pc)) {
 		bool kind = pc != MT_PC_CUT && pc != MT_PC_TABLE_FULL;
-		char *text = mt_format("#%u", kind && paths->any_kind ? MT_KIND_NONE : pc);
+		char *text = kind && paths->any_kind
+			? mt_format("#%u", MT_KIND_NONE)
+			: mt_format(pc < MT_PC_FIRST ? "#%u" : "#%u %s",
+				pc < MT_PC_FIRST ? pc : MT_PC_FIRST,
+				mt_profile_function_name(side->profile,
+					mt_profile_marker_function(side->profile, pc)));
 		uint32_t key = mt_strings_add(&paths->keys, text);
 
 		free(text);

@@ -28,43 +28,6 @@ const char *mt_error_doubt_words(enum mt_error_doubt doubt)
 	return doubts[doubt].words;
 }
 
-/* ---- which call is for which ---- */
-
-enum family { FAMILY_UNKNOWN, FAMILY_C, FAMILY_NEW, FAMILY_NEW_ARRAY, FAMILY_POOL };
-
-static enum family family_of(unsigned kind)
-{
-	switch (kind) {
-	case MT_KIND_MALLOC:
-	case MT_KIND_CALLOC:
-	case MT_KIND_REALLOC:
-	case MT_KIND_REALLOCARRAY:
-	case MT_KIND_POSIX_MEMALIGN:
-	case MT_KIND_ALIGNED_ALLOC:
-	case MT_KIND_MEMALIGN:
-	case MT_KIND_VALLOC:
-	case MT_KIND_PVALLOC:
-	case MT_KIND_FREE: return FAMILY_C;
-	case MT_KIND_NEW:
-	case MT_KIND_DELETE: return FAMILY_NEW;
-	case MT_KIND_NEW_ARRAY:
-	case MT_KIND_DELETE_ARRAY: return FAMILY_NEW_ARRAY;
-	case MT_KIND_POOL:
-	case MT_KIND_POOL_FREE: return FAMILY_POOL;
-	default: return FAMILY_UNKNOWN;
-	}
-}
-
-static bool families_agree(enum family a, enum family b)
-{
-	return a == b || a == FAMILY_UNKNOWN || b == FAMILY_UNKNOWN;
-}
-
-bool mt_kinds_agree(unsigned kind, unsigned end)
-{
-	return families_agree(family_of(kind), family_of(end));
-}
-
 /* ---- putting together ---- */
 
 struct hunt {
@@ -74,7 +37,7 @@ struct hunt {
 	bool has_strays, settled, filtered;
 	uint32_t *slots; /* of the items: index + 1, by what they agree in */
 	uint32_t mask;
-	uint8_t *kinds; /* by group */
+	uint8_t *functions; /* by group; ids are below MT_FUNCTIONS_MAX */
 };
 
 static uint64_t hash_of(const struct mt_error *e)
@@ -156,7 +119,11 @@ static int visit(void *context, const struct mt_allocation *a)
 			return 0;
 		mt_strays_match(&h->strays, a);
 	}
-	if (a->end_ns == MT_LIVE || mt_kinds_agree(h->kinds[a->group], a->end_kind))
+	const struct mt_profile *p = h->source->profile;
+
+	if (a->end_ns == MT_LIVE
+		|| mt_functions_agree(mt_profile_function(p, h->functions[a->group]),
+			mt_profile_function(p, a->end_kind)))
 		return 0;
 	struct mt_error e = {
 		.type = MT_ERROR_MISMATCH,
@@ -177,7 +144,7 @@ static int visit(void *context, const struct mt_allocation *a)
 			},
 	};
 
-	uint64_t lossy_ns = h->source->profile->info.lossy_ns;
+	uint64_t lossy_ns = p->info.lossy_ns;
 
 	/* of its own free, and of another block in its place */
 	if (lossy_ns && a->time_ns <= lossy_ns)
@@ -188,17 +155,17 @@ static int visit(void *context, const struct mt_allocation *a)
 
 /* The operator that the innermost function of a stack is: a program's own, of which the tracer sees
  * what it calls. */
-static enum family operator_of(const struct mt_source *source, uint32_t node,
+static uint32_t operator_of(const struct mt_source *source, uint32_t node,
 	struct mt_backtrace *backtrace)
 {
 	mt_backtrace_of(backtrace, source->profile, source->symbols, node);
 	const char *name = backtrace->count ? backtrace->frames[0].raw_function : "";
 
 	if (!strncmp(name, "_Znw", 4) || !strncmp(name, "_Zdl", 4))
-		return FAMILY_NEW;
+		return MT_KIND_NEW;
 	return !strncmp(name, "_Zna", 4) || !strncmp(name, "_Zda", 4)
-		? FAMILY_NEW_ARRAY
-		: FAMILY_UNKNOWN;
+		? MT_KIND_NEW_ARRAY
+		: MT_KIND_NONE;
 }
 
 /* Whether any block was allocated by an operator new of the program's own. */
@@ -212,7 +179,7 @@ static bool has_own_operators(const struct mt_source *source, struct mt_backtrac
 		uint32_t pc = p->nodes[p->nodes[p->groups[i].node].parent].pc;
 
 		if (pc < p->pc_count && !seen[pc]++)
-			found = operator_of(source, p->groups[i].node, backtrace) != FAMILY_UNKNOWN;
+			found = operator_of(source, p->groups[i].node, backtrace) != MT_KIND_NONE;
 	}
 	free(seen);
 	return found;
@@ -228,18 +195,18 @@ static bool may_be_operator(const struct mt_error *e)
 static bool holds(const struct hunt *h, struct mt_error *e, bool own_operators,
 	struct mt_backtrace *backtrace)
 {
-	enum family kind =
-		operator_of(h->source, h->source->profile->groups[e->group].node, backtrace);
-	enum family end =
-		e->call.node ? operator_of(h->source, e->call.node, backtrace) : FAMILY_UNKNOWN;
+	const struct mt_profile *p = h->source->profile;
+	uint32_t kind = operator_of(h->source, p->groups[e->group].node, backtrace);
+	uint32_t end =
+		e->call.node ? operator_of(h->source, e->call.node, backtrace) : MT_KIND_NONE;
 
-	if (kind == FAMILY_UNKNOWN)
-		kind = family_of(h->kinds[e->group]);
-	if (end == FAMILY_UNKNOWN)
-		end = family_of(e->call.kind);
+	if (kind == MT_KIND_NONE)
+		kind = h->functions[e->group];
+	if (end == MT_KIND_NONE)
+		end = e->call.kind;
 	if (own_operators && may_be_operator(e))
 		e->doubt = MT_ERROR_DOUBT_OPERATORS;
-	return !families_agree(kind, end);
+	return !mt_functions_agree(mt_profile_function(p, kind), mt_profile_function(p, end));
 }
 
 static void judge_mismatches(struct hunt *h)
@@ -371,9 +338,9 @@ int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
 		.filtered = filter && mt_filter_active(filter),
 	};
 
-	h.kinds = mt_alloc((size_t)p->group_count + 1);
+	h.functions = mt_alloc((size_t)p->group_count + 1);
 	for (uint32_t i = 0; i < p->group_count; i++)
-		h.kinds[i] = (uint8_t)mt_profile_group_kind(p, i);
+		h.functions[i] = (uint8_t)mt_profile_group_kind(p, i);
 	make_slots(&h);
 	int status = look_through(&h, filter, err);
 
@@ -386,7 +353,7 @@ int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
 	}
 	mt_strays_free(&h.strays);
 	free(h.slots);
-	free(h.kinds);
+	free(h.functions);
 	return status;
 }
 

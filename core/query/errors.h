@@ -85,8 +85,4 @@ int mt_errors_find(struct mt_errors *, const struct mt_source *, struct mt_filte
 	struct mt_err *);
 void mt_errors_free(struct mt_errors *);
 
-/* Whether a call of kind `end` is the one for blocks that `kind` has allocated; also where either
- * is not known. */
-bool mt_kinds_agree(unsigned kind, unsigned end);
-
 #endif

@@ -96,7 +96,9 @@ static int match_pcs(struct mt_filter_entry *field, unsigned which,
 	field_reserve(field, strings->count);
 	mt_pattern_begin(field->pattern);
 	for (uint32_t pc = MT_PC_FIRST; pc < profile->pc_count; pc++) {
-		int status = pc_matches(field, which, profile, symbols, pc);
+		int status = mt_profile_is_marker(profile, pc)
+			? 0
+			: pc_matches(field, which, profile, symbols, pc);
 
 		if (status < 0)
 			return status;
@@ -220,7 +222,7 @@ static void match_depths(const struct mt_profile *profile, const struct mt_symbo
 	for (uint32_t i = 0; i < profile->node_count; i++) {
 		uint32_t pc = profile->nodes[i].pc, frames = 0;
 
-		if (i && pc >= MT_PC_FIRST) {
+		if (i && !mt_profile_is_marker(profile, pc)) {
 			frames = mt_pc_frames(symbols, pc, &first);
 			frames += !frames;
 		}

@@ -127,8 +127,11 @@ static void add_node(struct mt_fingerprints *f, const struct mt_profile *p,
 
 	f->nodes[node] = f->nodes[parent];
 	f->flags[node] = f->flags[parent];
-	if (pc < MT_PC_FIRST) {
-		f->nodes[node] = combine(f->nodes[node], pc + 1);
+	if (mt_profile_is_marker(p, pc)) {
+		const char *name = mt_profile_function_name(p, mt_profile_marker_function(p, pc));
+
+		f->nodes[node] = combine(f->nodes[node],
+			pc < MT_PC_FIRST ? pc + 1 : hash_bytes(SEED, name, strlen(name)));
 		return;
 	}
 	if (!count) {

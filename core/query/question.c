@@ -144,8 +144,7 @@ uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *
 
 	if (after && after->type == MT_EVENT_NOTE && after->kind == MT_NOTE_USABLE)
 		return after->size;
-	if (p->info.usable_rule != MT_USABLE_GLIBC
-		|| mt_profile_group_kind(p, e->group) == MT_KIND_POOL)
+	if (p->info.usable_rule != MT_USABLE_GLIBC || !mt_profile_has_usable(p, e->group))
 		return 0;
 	return mt_wire_usable(e->size);
 }

@@ -76,7 +76,7 @@ static void note(struct gathering *g, const struct mt_event *e)
 	const struct mt_profile *p = g->profile;
 
 	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count
-		&& p->nodes[e->size].pc < MT_PC_FIRST)
+		&& mt_profile_is_marker(p, p->nodes[e->size].pc))
 		g->strays->items[g->strays->count - 1].call.node = (uint32_t)e->size;
 	g->last = false;
 }

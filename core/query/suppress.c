@@ -255,10 +255,12 @@ static uint32_t lsan_kind(struct matcher *m, unsigned kind)
 {
 	uint32_t rule = 0;
 
-	if (kind >= MT_KIND_COUNT || m->by_kind[kind] != MT_SUPPRESS_UNDECIDED)
-		return kind < MT_KIND_COUNT ? m->by_kind[kind] : 0;
-	for (const char *const *name = mt_suppress_allocators(kind); *name; name++) {
-		char *shown = mt_demangle(*name);
+	const char *name;
+
+	if (kind >= m->profile->function_count || m->by_kind[kind] != MT_SUPPRESS_UNDECIDED)
+		return kind < m->profile->function_count ? m->by_kind[kind] : 0;
+	for (unsigned i = 0; (name = mt_suppress_allocator(m->profile, kind, i)); i++) {
+		char *shown = mt_demangle(name);
 
 		rule = first_of(rule, lsan_text(m, shown));
 		free(shown);
@@ -270,7 +272,8 @@ static uint32_t lsan_stack(struct matcher *m, uint32_t leaf)
 {
 	const struct mt_node *node = &m->profile->nodes[leaf];
 
-	return first_of(lsan_kind(m, node->pc), m->by_node[node->parent]);
+	return first_of(lsan_kind(m, mt_profile_node_function(m->profile, leaf)),
+		m->by_node[node->parent]);
 }
 
 /* Parents come before their children. */
@@ -364,15 +367,18 @@ static bool place_matches(struct matcher *m, struct mt_suppress_frame *frame,
 }
 
 /* Valgrind's own frame for the allocation. */
-static bool allocator_matches(const struct mt_suppress_frame *frame, unsigned kind)
+static bool allocator_matches(const struct matcher *m, const struct mt_suppress_frame *frame,
+	unsigned kind)
 {
+	const char *name;
+
 	if (frame->what == MT_SUPPRESS_OBJECT)
 		return mt_suppress_match_glob(frame->pattern,
 			"/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so");
 	if (frame->what == MT_SUPPRESS_SOURCE)
 		return !frame->line && glob_source(frame->pattern, "vg_replace_malloc.c");
-	for (const char *const *name = mt_suppress_allocators(kind); *name; name++)
-		if (mt_suppress_match_glob(frame->pattern, *name))
+	for (unsigned i = 0; (name = mt_suppress_allocator(m->profile, kind, i)); i++)
+		if (mt_suppress_match_glob(frame->pattern, name))
 			return true;
 	return false;
 }
@@ -391,7 +397,7 @@ static bool valgrind_matches(struct matcher *m, const struct mt_suppress_rule *r
 			from = place;
 		} else if (place ? has_place(m, place - 1)
 					&& place_matches(m, at, &m->places[place - 1])
-				 : allocator_matches(at, kind)) {
+				 : allocator_matches(m, at, kind)) {
 			frame++;
 			place++;
 		} else if (star != UINT32_MAX && has_place(m, from)) {
@@ -434,7 +440,7 @@ static void matcher_init(struct matcher *m, struct mt_suppressions *rules,
 		.profile = p,
 		.symbols = symbols,
 		.by_pc = unknown_names(p->pc_count),
-		.by_kind = unknown_names(MT_KIND_COUNT),
+		.by_kind = unknown_names(p->function_count),
 		.by_node = mt_alloc((p->node_count + 1u) * sizeof(uint32_t)),
 		.by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)},
 	};
@@ -466,7 +472,7 @@ static uint32_t verdict(struct matcher *m, const struct mt_group *group)
 	uint32_t rule = lsan_stack(m, group->node);
 
 	set_stack(m, group->node);
-	rule = first_of(valgrind_stack(m, m->profile->nodes[group->node].pc,
+	rule = first_of(valgrind_stack(m, mt_profile_node_function(m->profile, group->node),
 				rule ? rule - 1 : m->rules->count),
 		rule);
 	if (rule)

@@ -4,30 +4,28 @@
 
 #include <string.h>
 
-const char *const *mt_suppress_allocators(unsigned kind)
+/* Those that are called otherwise than their function. */
+#define NAMES_MAX 16
+static const char *const other_names[MT_FUNCTION_FIRST][NAMES_MAX] = {
+	/* what another tool recorded: it may be any of C's */
+	[MT_KIND_NONE] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
+		"aligned_alloc", "memalign", "valloc", "pvalloc"},
+	[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t",
+		"_ZnwmSt11align_val_tRKSt9nothrow_t", "_Znwj", "_ZnwjRKSt9nothrow_t",
+		"_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
+	[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
+		"_ZnamSt11align_val_tRKSt9nothrow_t", "_Znaj", "_ZnajRKSt9nothrow_t",
+		"_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
+	[MT_KIND_POOL] = {"memtui_pool_alloc"},
+};
+
+const char *mt_suppress_allocator(const struct mt_profile *p, uint32_t function, unsigned index)
 {
-	static const char *const names[MT_KIND_COUNT][16] = {
-		/* what another tool recorded: it may be any of C's */
-		[MT_KIND_NONE] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
-			"aligned_alloc", "memalign", "valloc", "pvalloc"},
-		[MT_KIND_MALLOC] = {"malloc"},
-		[MT_KIND_CALLOC] = {"calloc"},
-		[MT_KIND_REALLOC] = {"realloc"},
-		[MT_KIND_REALLOCARRAY] = {"reallocarray"},
-		[MT_KIND_POSIX_MEMALIGN] = {"posix_memalign"},
-		[MT_KIND_ALIGNED_ALLOC] = {"aligned_alloc"},
-		[MT_KIND_MEMALIGN] = {"memalign"},
-		[MT_KIND_VALLOC] = {"valloc"},
-		[MT_KIND_PVALLOC] = {"pvalloc"},
-		[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t",
-			"_ZnwmSt11align_val_tRKSt9nothrow_t", "_Znwj", "_ZnwjRKSt9nothrow_t",
-			"_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
-		[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
-			"_ZnamSt11align_val_tRKSt9nothrow_t", "_Znaj", "_ZnajRKSt9nothrow_t",
-			"_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
-		[MT_KIND_POOL] = {"memtui_pool_alloc"},
-	};
-	return names[kind < MT_KIND_COUNT ? kind : MT_KIND_NONE];
+	if (!mt_profile_function(p, function)->role)
+		function = MT_KIND_NONE;
+	if (function < MT_FUNCTION_FIRST && other_names[function][0])
+		return index < NAMES_MAX ? other_names[function][index] : NULL;
+	return index ? NULL : mt_profile_function_name(p, function);
 }
 
 bool mt_suppress_below_main(const char *function)

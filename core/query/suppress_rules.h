@@ -40,9 +40,9 @@ struct mt_suppressions {
 void mt_suppress_rule_free(struct mt_suppress_rule *);
 
 /* ---- frames as both syntaxes name them (suppress_frames.c) ---- */
-/* The functions that valgrind shows as first frame of a kind of call, NULL-terminated; the first is
- * the usual one. */
-const char *const *mt_suppress_allocators(unsigned kind);
+/* The functions that valgrind shows as first frame of an allocator function's call, from 0 on; the
+ * first is the usual one. NULL: there are no more. */
+const char *mt_suppress_allocator(const struct mt_profile *, uint32_t function, unsigned index);
 /* Whether valgrind calls it "(below main)". */
 bool mt_suppress_below_main(const char *function);
 

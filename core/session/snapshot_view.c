@@ -162,7 +162,7 @@ static bool names_exist(const struct mt_profile *p, uint32_t old_nodes, uint32_t
 
 static bool is_call(const struct mt_profile *p, uint32_t node)
 {
-	return node < p->node_count && p->nodes[node].pc < MT_PC_FIRST;
+	return node < p->node_count && mt_profile_is_marker(p, p->nodes[node].pc);
 }
 
 static bool log_exists(const struct mt_profile *p, uint32_t old_log)

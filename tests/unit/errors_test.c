@@ -11,6 +11,16 @@
 #define EVENTS_MAX 3000u
 #define NONE UINT64_MAX
 
+/* By the predefined functions. */
+static bool agree(uint32_t function, uint32_t end)
+{
+	static struct mt_profile p;
+
+	if (!p.function_count)
+		mt_profile_init(&p);
+	return mt_functions_agree(mt_profile_function(&p, function), mt_profile_function(&p, end));
+}
+
 static const uint32_t group_kinds[GROUPS] = {MT_KIND_MALLOC, MT_KIND_NEW, MT_KIND_NEW_ARRAY,
 	MT_KIND_CALLOC, MT_KIND_REALLOC, MT_KIND_POOL};
 static const uint8_t end_kinds[] = {MT_KIND_FREE, MT_KIND_DELETE, MT_KIND_DELETE_ARRAY,
@@ -296,7 +306,7 @@ static void compare(const struct heap *h, struct mt_errors *found, uint64_t leas
 				left_out += error.group == MT_NO_GROUP;
 		} else if (allocates(e) && e->size >= least && (end = end_of(h, e->number))
 			&& end->type != MT_EVENT_IMPLIED_FREE
-			&& !mt_kinds_agree(group_kinds[e->group], end->kind)) {
+			&& !agree(group_kinds[e->group], end->kind)) {
 			struct mt_error error = {
 				.type = MT_ERROR_MISMATCH,
 				.count = 1,
@@ -395,19 +405,19 @@ static void test_random(void **state)
 static void test_kinds(void **state)
 {
 	(void)state;
-	assert_true(mt_kinds_agree(MT_KIND_MEMALIGN, MT_KIND_FREE));
-	assert_true(mt_kinds_agree(MT_KIND_VALLOC, MT_KIND_REALLOCARRAY));
-	assert_true(mt_kinds_agree(MT_KIND_NEW, MT_KIND_DELETE));
-	assert_true(mt_kinds_agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE_ARRAY));
-	assert_true(mt_kinds_agree(MT_KIND_POOL, MT_KIND_POOL_FREE));
-	assert_true(mt_kinds_agree(MT_KIND_NEW, MT_KIND_NONE));
-	assert_true(mt_kinds_agree(MT_PC_TABLE_FULL, MT_KIND_DELETE));
-	assert_true(mt_kinds_agree(MT_KIND_NEW, 255));
-	assert_false(mt_kinds_agree(MT_KIND_NEW, MT_KIND_DELETE_ARRAY));
-	assert_false(mt_kinds_agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE));
-	assert_false(mt_kinds_agree(MT_KIND_NEW, MT_KIND_REALLOC));
-	assert_false(mt_kinds_agree(MT_KIND_CALLOC, MT_KIND_DELETE));
-	assert_false(mt_kinds_agree(MT_KIND_POOL, MT_KIND_FREE));
+	assert_true(agree(MT_KIND_MEMALIGN, MT_KIND_FREE));
+	assert_true(agree(MT_KIND_VALLOC, MT_KIND_REALLOCARRAY));
+	assert_true(agree(MT_KIND_NEW, MT_KIND_DELETE));
+	assert_true(agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE_ARRAY));
+	assert_true(agree(MT_KIND_POOL, MT_KIND_POOL_FREE));
+	assert_true(agree(MT_KIND_NEW, MT_KIND_NONE));
+	assert_true(agree(MT_PC_TABLE_FULL, MT_KIND_DELETE));
+	assert_true(agree(MT_KIND_NEW, 255));
+	assert_false(agree(MT_KIND_NEW, MT_KIND_DELETE_ARRAY));
+	assert_false(agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE));
+	assert_false(agree(MT_KIND_NEW, MT_KIND_REALLOC));
+	assert_false(agree(MT_KIND_CALLOC, MT_KIND_DELETE));
+	assert_false(agree(MT_KIND_POOL, MT_KIND_FREE));
 }
 
 int main(void)

@@ -317,14 +317,14 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 /* A container allocates for the function that uses it, and a function of C++ that calls new may
  * have one inlined; but not where its callers give it a size. */
 static bool passes_on(const struct mt_backtrace *b, const struct mt_backtrace_frame *own,
-	unsigned kind)
+	unsigned family)
 {
 	const char *given = strchr(own->function, '(');
 
 	for (const struct mt_backtrace_frame *f = b->frames; f < own; f++)
 		if (f->judged != MT_JUDGED_WRAPPER && strstr(f->function, "::"))
 			return false;
-	return (kind != MT_KIND_NEW && kind != MT_KIND_NEW_ARRAY)
+	return (family != MT_FAMILY_NEW && family != MT_FAMILY_NEW_ARRAY)
 		|| (given && strstr(given, "unsigned "));
 }
 
@@ -341,7 +341,9 @@ void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_profile *
 	uint32_t at = lines->count++;
 
 	lines->line[at].function =
-		passes_on(b, own, mt_profile_group_kind(p, group)) ? own->function : NULL;
+		passes_on(b, own, mt_profile_function(p, mt_profile_group_kind(p, group))->family)
+		? own->function
+		: NULL;
 	lines->line[at].site = *own->source && own->line ? own->line : own->pc;
 	lines->line[at].caller = caller ? caller->pc : 0;
 	lines->line[at].least = p->groups[group].min_size;
