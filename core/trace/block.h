@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MT_FILE_MAGIC "memtui trace\r\n\x1a" /* 16 bytes with its NUL */
-#define MT_FILE_VERSION 7u
+#define MT_FILE_VERSION 8u
 #define MT_FILE_VERSION_OLDEST 4u  /* that is read */
 #define MT_BLOCK_MAGIC 0x6b6c6274u /* "tblk" */
 #define MT_TRAILER_MAGIC "tracend\n"
@@ -16,6 +16,7 @@
 #define MT_PAYLOAD_MAX (64u << 20) /* uncompressed */
 #define MT_ZSTD_RATIO_MAX 65536u   /* zstd cannot shrink further: 128 KiB take at least 3 bytes */
 #define MT_BLOCK_EVENTS_MAX 65536u
+#define MT_EXTENSION_MAX 4096u /* bytes behind a block header, with their check */
 
 struct mt_file_header {
 	char magic[16];
@@ -26,11 +27,12 @@ struct mt_file_header {
 _Static_assert(sizeof(struct mt_file_header) == 32, "file header");
 
 #define MT_BLOCK_COMPRESSED 1u /* the payload is one zstd frame with a content checksum */
+#define MT_BLOCK_SKIPPABLE 2u  /* a reader that does not know the type passes over the block */
 
 struct mt_block_header {
 	uint32_t magic;
 	uint8_t type, flags;
-	uint16_t size;        /* of this header */
+	uint16_t size;        /* of this header and its extension */
 	uint32_t payload_len; /* uncompressed */
 	uint32_t stored_len;  /* as it follows in the file */
 	uint32_t event_count;
@@ -42,11 +44,10 @@ struct mt_block_header {
 };
 _Static_assert(sizeof(struct mt_block_header) == 96, "block header");
 
-struct mt_index_entry {
-	uint64_t offset;
-	struct mt_block_header header; /* a copy */
-};
-_Static_assert(sizeof(struct mt_index_entry) == 104, "index entry");
+/* An extension, which the header's size says, is fields of an event block (core/trace/facts.h) and
+ * their FNV-1a. */
+
+/* The index has for each block its offset, 8 bytes, and a copy of its header with the extension. */
 
 struct mt_trailer {
 	char magic[8];

@@ -18,6 +18,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_NOTE] = 10,
 	[MT_COLUMN_ORDER] = 4, /* a batch has two events at least */
 	[MT_COLUMN_PACE] = 3,
+	[MT_COLUMN_PERIOD] = 8,
 };
 
 /* ---- encoding ---- */
@@ -63,6 +64,23 @@ unsigned mt_columns_put_note(struct mt_columns *c, uint8_t kind, uint64_t value)
 	return MT_EVENT_NOTE | (kind & 1 ? HEAD_NOTE : 0);
 }
 
+/* The period of the events from here on, in place of an entry that no event has used. */
+static void put_period(struct mt_columns *c)
+{
+	uint8_t *at = c->at[MT_COLUMN_PERIOD];
+	uint32_t count = mt_columns_count(c);
+
+	if (at != c->start[MT_COLUMN_PERIOD] && count == c->sampled[0]) {
+		at = c->sampled_at;
+		c->sampled[0] = c->sampled[1];
+	}
+	c->sampled_at = at;
+	at = mt_varint_put(at, count - c->sampled[0]);
+	c->at[MT_COLUMN_PERIOD] = mt_varint_put(at, c->period);
+	c->sampled[1] = c->sampled[0];
+	c->sampled[0] = count;
+}
+
 void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
 {
 	uint64_t us = time_ns / 1000;
@@ -73,7 +91,19 @@ void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
 	c->started = true;
 	c->ordered = 0;
 	c->timed = c->start[MT_COLUMN_HEAD];
+	c->sampled[0] = c->sampled[1] = 0;
+	if (c->period)
+		put_period(c);
 	predictor_init(&c->predictor, number, us);
+}
+
+void mt_columns_period(struct mt_columns *c, uint32_t period)
+{
+	if (period == c->period)
+		return;
+	c->period = period;
+	if (c->started)
+		put_period(c);
 }
 
 /* Times in the trace are microseconds. */
@@ -176,12 +206,20 @@ uint64_t mt_columns_last_ns(const struct mt_columns *c)
 
 void mt_columns_finish(struct mt_columns *c, struct mt_buffer *out)
 {
+	unsigned streams = 0;
+
+	for (unsigned i = 0; i < MT_COLUMNS; i++)
+		streams += c->at[i] != c->start[i];
 	out->len = 0;
 	mt_varint_add(out, c->first_number);
 	mt_varint_add(out, c->base_us);
-	mt_varint_add(out, MT_COLUMNS);
-	for (unsigned i = 0; i < MT_COLUMNS; i++)
+	mt_varint_add(out, streams);
+	for (unsigned i = 0; i < MT_COLUMNS; i++) {
+		if (c->at[i] == c->start[i])
+			continue;
+		mt_varint_add(out, i << 1 | MT_STREAM_NEEDED);
 		mt_varint_add(out, (uint64_t)(c->at[i] - c->start[i]));
+	}
 	for (unsigned i = 0; i < MT_COLUMNS; i++) {
 		mt_buffer_add(out, c->start[i], (size_t)(c->at[i] - c->start[i]));
 		c->at[i] = c->start[i];

@@ -1,6 +1,6 @@
 /* Private to core/trace: the payload of an event block. Each field goes into a stream of its own
  * and only where a simple prediction failed; a head byte per event says which did, but for times.
- * doc/trace-format.md. */
+ * The ids are those in the file. doc/trace-format.md. */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H
 
@@ -19,8 +19,12 @@ enum mt_column {
 	MT_COLUMN_NOTE,
 	MT_COLUMN_ORDER, /* from here on: what older traces lack */
 	MT_COLUMN_PACE,
+	MT_COLUMN_PERIOD,
 	MT_COLUMNS,
 };
+#define MT_COLUMNS_POSITIONAL MT_COLUMN_PERIOD /* before version 8, streams had places, not ids */
+#define MT_STREAMS_MAX 64u                     /* of a payload, with those that are not known */
+#define MT_STREAM_NEEDED 1u                    /* with id << 1: a reader must know the stream */
 
 struct mt_columns; /* an encoder */
 
@@ -31,6 +35,8 @@ void mt_columns_free(struct mt_columns *);
 uint32_t mt_columns_add(struct mt_columns *, const struct mt_event *, uint32_t count);
 /* Where no event was added yet: the block begins with this allocation. */
 void mt_columns_begin(struct mt_columns *, uint64_t number, uint64_t time_ns);
+/* From the next event on: mt_trace_writer_period. */
+void mt_columns_period(struct mt_columns *, uint32_t period);
 uint32_t mt_columns_count(const struct mt_columns *);    /* events so far */
 uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
 uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
@@ -42,10 +48,10 @@ struct mt_decoder;
 
 struct mt_decoder *mt_decoder_new(void);
 void mt_decoder_free(struct mt_decoder *);
-/* Begins with a payload (borrowed until the last event). wants: enum mt_trace_wants. NULL, or what
- * is wrong with it. */
-const char *mt_decoder_start(struct mt_decoder *, const uint8_t *payload, size_t len,
-	uint32_t event_count, unsigned wants);
+/* Begins with a payload of a file of this version (borrowed until the last event). wants: enum
+ * mt_trace_wants. NULL, or what is wrong with it. */
+const char *mt_decoder_start(struct mt_decoder *, unsigned version, const uint8_t *payload,
+	size_t len, uint32_t event_count, unsigned wants);
 /* The next events, `room` at most; 0: there are no more, or *reason (else NULL) says why the
  * payload makes no sense. What comes before such a fault is given first. */
 uint32_t mt_decoder_next(struct mt_decoder *, struct mt_event *out, uint32_t room,

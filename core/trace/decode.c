@@ -16,6 +16,8 @@ struct mt_decoder {
 	uint32_t ordered; /* events that come before the next batch of strands */
 	bool paced;       /* a column says which events have a new time, not their heads */
 	uint32_t same;    /* events before the next that has one */
+	uint32_t period;  /* of the next event */
+	uint32_t sampled; /* events before the next entry for it */
 	struct mt_unravel unravel;
 };
 
@@ -214,13 +216,51 @@ static uint32_t left(const struct mt_decoder *d)
 	return (uint32_t)(d->heads_end - d->at[MT_COLUMN_HEAD]);
 }
 
-/* The next events as they are stored, fewer than that if a column is bad. */
-static uint32_t decode_stored(struct mt_decoder *d, struct mt_event *out, uint32_t count)
+static uint32_t decode_exact(struct mt_decoder *d, struct mt_event *out, uint32_t count)
 {
 	if (d->bad)
 		return 0;
 	return d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true)
 					     : decode(d, out, count, false);
+}
+
+static void find_period(struct mt_decoder *d)
+{
+	bool none = d->at[MT_COLUMN_PERIOD] == d->end[MT_COLUMN_PERIOD];
+
+	d->sampled = none ? UINT32_MAX : get32(d, MT_COLUMN_PERIOD);
+}
+
+/* Events of a recording that was sampled somewhere in this block. */
+static __attribute__((noinline)) uint32_t decode_sampled(struct mt_decoder *d, struct mt_event *out,
+	uint32_t count)
+{
+	uint32_t done = 0;
+
+	while (done < count && !d->bad) {
+		uint32_t most = count - done;
+
+		if (!d->sampled) {
+			d->period = get32(d, MT_COLUMN_PERIOD);
+			find_period(d);
+			d->bad |= !d->sampled;
+			continue;
+		}
+		most = decode_exact(d, out + done, most < d->sampled ? most : d->sampled);
+		for (uint32_t i = done; i < done + most; i++)
+			out[i].period = allocates(out[i].type) ? d->period : 0;
+		d->sampled -= most;
+		done += most;
+	}
+	return done;
+}
+
+/* The next events as they are stored, fewer than that if a column is bad. */
+static inline uint32_t decode_stored(struct mt_decoder *d, struct mt_event *out, uint32_t count)
+{
+	return d->sampled == UINT32_MAX && !d->period
+		? decode_exact(d, out, count)
+		: decode_sampled(d, out, count);
 }
 
 static void find_strands(struct mt_decoder *d)
@@ -278,35 +318,87 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 
 /* ---- beginning a block ---- */
 
-const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_t len,
-	uint32_t event_count, unsigned wants)
+/* Where the streams of a payload lie: what its head says. */
+struct streams {
+	unsigned count;
+	struct {
+		uint64_t id, len;
+	} at[MT_STREAMS_MAX];
+};
+
+static const char bad_lengths[] = "the lengths of its columns do not add up";
+
+/* Versions 4 to 7: the first streams, each in its place; older traces lack one or two. */
+static const char *read_positional(struct mt_cursor *c, struct streams *s)
 {
-	static const char fault[] = "the lengths of its columns do not add up";
+	uint64_t count = mt_cursor_varint(c);
+
+	if (count != MT_COLUMNS_POSITIONAL && count != MT_COLUMN_PACE && count != MT_COLUMN_ORDER)
+		return bad_lengths;
+	for (s->count = 0; s->count < count; s->count++) {
+		s->at[s->count].id = s->count;
+		s->at[s->count].len = mt_cursor_varint(c);
+	}
+	return NULL;
+}
+
+/* Version 8: those that have entries, by rising id. */
+static const char *read_named(struct mt_cursor *c, struct streams *s)
+{
+	uint64_t count = mt_cursor_bounded(c, MT_STREAMS_MAX);
+
+	for (s->count = 0; s->count < count && !c->bad; s->count++) {
+		uint64_t code = mt_cursor_varint(c), id = code >> 1;
+
+		if (s->count && id <= s->at[s->count - 1].id)
+			return "its columns are not in order";
+		if (id >= MT_COLUMNS && code & MT_STREAM_NEEDED)
+			return "it has a column that this memtui does not know; use a newer memtui";
+		s->at[s->count].id = id;
+		s->at[s->count].len = mt_cursor_varint(c);
+	}
+	return NULL;
+}
+
+static const char *find_columns(struct mt_decoder *d, struct mt_cursor *c, const struct streams *s)
+{
+	for (unsigned i = 0; i < MT_COLUMNS; i++)
+		d->at[i] = d->end[i] = c->end;
+	for (unsigned i = 0; i < s->count; i++) {
+		const uint8_t *at = mt_cursor_bytes(c, s->at[i].len);
+
+		if (!at)
+			return bad_lengths;
+		if (s->at[i].id >= MT_COLUMNS)
+			continue;
+		d->at[s->at[i].id] = at;
+		d->end[s->at[i].id] = at + s->at[i].len;
+	}
+	return c->bad || c->at != c->end ? bad_lengths : NULL;
+}
+
+const char *mt_decoder_start(struct mt_decoder *d, unsigned version, const uint8_t *payload,
+	size_t len, uint32_t event_count, unsigned wants)
+{
 	struct mt_cursor c = {payload, payload + len, false};
 	uint64_t first_number = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
-	uint64_t stream_len[MT_COLUMNS];
+	struct streams streams;
+	const char *fault = version < 8 ? read_positional(&c, &streams) : read_named(&c, &streams);
 
-	uint64_t columns = mt_cursor_varint(&c);
-
-	if (columns != MT_COLUMNS && columns != MT_COLUMN_PACE && columns != MT_COLUMN_ORDER)
-		return fault; /* older traces lack one or both */
-	for (unsigned i = 0; i < MT_COLUMNS; i++)
-		stream_len[i] = i < columns ? mt_cursor_varint(&c) : 0;
-	for (unsigned i = 0; i < MT_COLUMNS; i++) {
-		d->at[i] = mt_cursor_bytes(&c, stream_len[i]);
-		if (!d->at[i])
-			return fault;
-		d->end[i] = d->at[i] + stream_len[i];
-	}
-	if (c.bad || c.at != c.end || stream_len[MT_COLUMN_HEAD] != event_count)
+	fault = fault ? fault : find_columns(d, &c, &streams);
+	if (fault)
 		return fault;
+	if ((size_t)(d->end[MT_COLUMN_HEAD] - d->at[MT_COLUMN_HEAD]) != event_count)
+		return bad_lengths;
 	predictor_init(&d->predictor, first_number, base_us);
 	d->heads_end = d->end[MT_COLUMN_HEAD];
 	d->wants = wants;
 	d->bad = false;
 	d->unravel.count = d->unravel.given = 0;
-	d->paced = columns > MT_COLUMN_PACE;
+	d->paced = version >= 8 || streams.count > MT_COLUMN_PACE;
 	d->same = get_pace(d);
+	d->period = 0;
+	find_period(d);
 	find_strands(d);
 	return NULL;
 }

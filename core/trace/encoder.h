@@ -13,7 +13,10 @@ struct mt_columns {
 	bool started;
 	uint64_t first_number, first_us, last_us, base_us;
 	uint64_t time_ns;     /* of the last event */
-	uint32_t ordered;     /* events up to the end of the last batch of strands */
+	uint32_t ordered;     /* events up to the end of the last batch */
+	uint32_t period;      /* of the next event */
+	uint32_t sampled[2];  /* events before the last entry for it, and before the one before */
+	uint8_t *sampled_at;  /* that last entry */
 	const uint8_t *timed; /* head of the last event with an entry for its time */
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };

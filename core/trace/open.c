@@ -100,7 +100,7 @@ static int not_a_trace(const char *path, const struct mt_file_header *h, size_t 
 		path);
 }
 
-static int check_start(int fd, const char *path, struct mt_err *err)
+int mt_trace_version(int fd, const char *path, unsigned *version, struct mt_err *err)
 {
 	struct mt_file_header h = {0};
 	ssize_t n;
@@ -122,6 +122,7 @@ static int check_start(int fd, const char *path, struct mt_err *err)
 			"the trace %s has format version %u, but this memtui reads versions %u to "
 			"%u; use the memtui that recorded it",
 			path, h.version, MT_FILE_VERSION_OLDEST, MT_FILE_VERSION);
+	*version = h.version;
 	return 0;
 }
 
@@ -148,7 +149,8 @@ static int open_file(const char *path, struct mt_err *err)
 
 static int checked(int fd, const char *name, struct mt_err *err)
 {
-	int result = fd < 0 ? fd : check_start(fd, name, err);
+	unsigned version;
+	int result = fd < 0 ? fd : mt_trace_version(fd, name, &version, err);
 
 	if (fd < 0 || !result)
 		return fd;

@@ -42,7 +42,7 @@ int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in,
 	struct mt_buffer *to, struct mt_trace_fault *fault)
 {
 	struct mt_block_header h;
-	size_t len = sizeof h + at->stored_len;
+	size_t len = (size_t)at->header_len + at->stored_len;
 
 	*fault = (struct mt_trace_fault){0};
 	in->stored.len = 0;
@@ -57,7 +57,7 @@ int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in,
 	memcpy(&h, in->stored.data, sizeof h);
 	if (h.check != at->check || h.check != mt_block_header_check(&h))
 		return damaged(fault, "the block header does not match its checksum");
-	const uint8_t *stored = in->stored.data + sizeof h;
+	const uint8_t *stored = in->stored.data + at->header_len;
 
 	to->len = 0;
 	mt_buffer_reserve(to, (size_t)h.payload_len + 1);

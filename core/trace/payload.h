@@ -11,6 +11,7 @@ struct mt_trace_place {
 	int fd;
 	const char *path;
 	uint64_t offset, check; /* of its header */
+	uint32_t header_len;
 	uint32_t stored_len, payload_len;
 };
 

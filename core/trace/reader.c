@@ -4,6 +4,7 @@
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
 #include "core/trace/trace.h"
+#include "core/trace/varint.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,15 +19,18 @@
 struct entry {
 	struct mt_trace_block block;
 	uint64_t check; /* of its header */
-	uint32_t stored_len;
+	uint32_t header_len, stored_len;
+	size_t extension; /* of its header, in the reader's extensions */
 };
 
 struct mt_trace_reader {
 	atomic_uint holders;
 	int fd;
 	char *path;
+	unsigned version;
 	uint64_t file_bytes;
 	struct entry *entries;
+	struct mt_buffer extensions;
 	uint32_t count, capacity;
 	uint64_t scanned; /* all blocks before this offset are known */
 	bool complete;
@@ -67,18 +71,33 @@ static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reaso
 
 static const char ends_within_block[] = "the file ends within a block";
 
+static const char unknown_type[] = "the block is of an unknown type";
+
+static bool has_extension(const struct mt_block_header *h, unsigned version)
+{
+	return version >= 8 && h->size > sizeof *h + sizeof(uint64_t)
+		&& h->size - sizeof *h <= MT_EXTENSION_MAX;
+}
+
+static unsigned flags_of(unsigned version)
+{
+	return version >= 8 ? MT_BLOCK_COMPRESSED | MT_BLOCK_SKIPPABLE : MT_BLOCK_COMPRESSED;
+}
+
 /* NULL, or what is wrong with a header that lies at offset in a file of `end` bytes. */
-static const char *header_fault(const struct mt_block_header *h, uint64_t offset, uint64_t end,
-	uint32_t sequence)
+static const char *header_fault(const struct mt_block_header *h, unsigned version, uint64_t offset,
+	uint64_t end, uint32_t sequence)
 {
 	if (h->magic != MT_BLOCK_MAGIC)
 		return "there is no block header";
 	if (h->check != mt_block_header_check(h))
 		return "the block header does not match its checksum";
-	if (h->size != sizeof *h || h->flags & ~MT_BLOCK_COMPRESSED)
+	if (h->size != sizeof *h && !has_extension(h, version))
 		return "the block header is of an unknown kind";
-	if (h->type == 0 || h->type >= MT_BLOCK_TYPES)
-		return "the block is of an unknown type";
+	if (h->flags & ~flags_of(version))
+		return "the block header is of an unknown kind";
+	if (!h->type || (h->type >= MT_BLOCK_TYPES && !(h->flags & MT_BLOCK_SKIPPABLE)))
+		return unknown_type;
 	if (h->sequence != sequence)
 		return "blocks are missing before it";
 	if (h->payload_len > MT_PAYLOAD_MAX || h->event_count > MT_BLOCK_EVENTS_MAX
@@ -88,13 +107,30 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 		return "the block's two lengths contradict each other";
 	if ((h->type == MT_BLOCK_EVENTS) != (h->event_count != 0))
 		return "the block's number of events contradicts its type";
-	if (h->stored_len > end - offset - sizeof *h)
+	if (end - offset < h->size || h->stored_len > end - offset - h->size)
 		return ends_within_block;
 	return NULL;
 }
 
-static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct mt_block_header *h)
+/* The same of an extension, which the header's size says. */
+static const char *extension_fault(const struct mt_block_header *h, const uint8_t *extension)
 {
+	size_t len = h->size - sizeof *h;
+	uint64_t check;
+
+	if (!len)
+		return NULL;
+	memcpy(&check, extension + len - sizeof check, sizeof check);
+	return check == mt_check(extension, len - sizeof check)
+		? NULL
+		: "the block header does not match its checksum";
+}
+
+static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct mt_block_header *h,
+	const uint8_t *extension)
+{
+	size_t extended = h->size - sizeof *h;
+
 	mt_assert(!r->count || r->entries[r->count - 1].block.offset < offset);
 	MT_GROW(r->entries, r->count, r->capacity);
 	r->entries[r->count++] = (struct entry){
@@ -109,9 +145,13 @@ static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct m
 				.running = h->running,
 			},
 		.check = h->check,
+		.header_len = h->size,
 		.stored_len = h->stored_len,
+		.extension = r->extensions.len,
 	};
-	r->scanned = offset + sizeof *h + h->stored_len;
+	if (extended)
+		mt_buffer_add(&r->extensions, extension, extended - sizeof(uint64_t));
+	r->scanned = offset + h->size + h->stored_len;
 }
 
 /* ---- payloads ---- */
@@ -123,6 +163,7 @@ static struct mt_trace_place place_of(const struct mt_trace_reader *r, const str
 		.path = r->path,
 		.offset = e->block.offset,
 		.check = e->check,
+		.header_len = e->header_len,
 		.stored_len = e->stored_len,
 		.payload_len = e->block.payload_len,
 	};
@@ -185,9 +226,27 @@ static bool trailer_at(struct mt_trace_reader *r, uint64_t offset, struct mt_tra
 		&& t->check == mt_check(t, offsetof(struct mt_trailer, check));
 }
 
+/* The header at offset, with its extension. *fault: what is wrong with it. */
+static int read_header(struct mt_trace_reader *r, uint64_t offset, uint64_t end, uint32_t sequence,
+	struct mt_block_header *h, uint8_t *extension, const char **fault, struct mt_err *err)
+{
+	int result = mt_trace_pread(r->fd, r->path, h, sizeof *h, offset, err);
+
+	if (result)
+		return result;
+	*fault = header_fault(h, r->version, offset, end, sequence);
+	if (*fault || h->size == sizeof *h)
+		return 0;
+	result = mt_trace_pread(r->fd, r->path, extension, h->size - sizeof *h, offset + sizeof *h,
+		err);
+	*fault = result ? NULL : extension_fault(h, extension);
+	return result;
+}
+
 static int scan(struct mt_trace_reader *r, struct mt_err *err)
 {
 	struct mt_block_header h;
+	uint8_t extension[MT_EXTENSION_MAX];
 	struct mt_trailer t;
 
 	while (r->scanned < r->file_bytes) {
@@ -203,18 +262,23 @@ static int scan(struct mt_trace_reader *r, struct mt_err *err)
 			return 0;
 		}
 		if (r->file_bytes - offset >= sizeof h) {
-			int result = mt_trace_pread(r->fd, r->path, &h, sizeof h, offset, err);
+			int result = read_header(r, offset, r->file_bytes, r->count, &h, extension,
+				&fault, err);
 
 			if (result)
 				return result;
-			fault = header_fault(&h, offset, r->file_bytes, r->count);
 			cut = fault == ends_within_block;
 		}
+		if (fault == unknown_type && r->version >= 8)
+			return mt_fail(err, -ENOTSUP,
+				"the trace %s cannot be read: at offset %llu it has a block of "
+				"type %u, which this memtui does not know; use a newer memtui",
+				r->path, (unsigned long long)offset, h.type);
 		if (fault) {
 			note(r, offset, fault, cut);
 			return 0;
 		}
-		add_entry(r, offset, &h);
+		add_entry(r, offset, &h, extension);
 	}
 	return 0;
 }
@@ -223,19 +287,27 @@ static int scan(struct mt_trace_reader *r, struct mt_err *err)
  * itself. */
 static bool take_index(struct mt_trace_reader *r, const struct mt_buffer *index, uint64_t end)
 {
-	uint64_t count = index->len / sizeof(struct mt_index_entry);
+	struct mt_cursor c = {index->data, index->data + index->len, false};
 
-	if (index->len % sizeof(struct mt_index_entry))
-		return false;
-	for (uint64_t i = 0; i < count; i++) {
-		struct mt_index_entry e;
+	while (mt_cursor_left(&c)) {
+		const uint8_t *at = mt_cursor_bytes(&c, sizeof(uint64_t)), *header;
+		struct mt_block_header h;
+		uint64_t offset;
 
-		memcpy(&e, index->data + i * sizeof e, sizeof e);
-		if (e.offset != r->scanned || e.offset > end - sizeof e.header
-			|| header_fault(&e.header, e.offset, end, (uint32_t)i)
-			|| e.header.type == MT_BLOCK_INDEX)
+		header = mt_cursor_bytes(&c, sizeof h);
+		if (!header)
 			return false;
-		add_entry(r, e.offset, &e.header);
+		memcpy(&offset, at, sizeof offset);
+		memcpy(&h, header, sizeof h);
+		if (offset != r->scanned || offset > end - sizeof h
+			|| header_fault(&h, r->version, offset, end, r->count)
+			|| h.type == MT_BLOCK_INDEX)
+			return false;
+		const uint8_t *extension = mt_cursor_bytes(&c, h.size - sizeof h);
+
+		if (!extension || extension_fault(&h, extension))
+			return false;
+		add_entry(r, offset, &h, extension);
 	}
 	return r->scanned == end;
 }
@@ -254,17 +326,17 @@ static bool load_index(struct mt_trace_reader *r)
 
 	if (at < r->scanned || at > end - sizeof h
 		|| mt_trace_pread(r->fd, r->path, &h, sizeof h, at, NULL)
-		|| header_fault(&h, at, end, h.sequence) || h.type != MT_BLOCK_INDEX
-		|| at + sizeof h + h.stored_len != end)
+		|| header_fault(&h, r->version, at, end, h.sequence) || h.type != MT_BLOCK_INDEX
+		|| h.size != sizeof h || at + sizeof h + h.stored_len != end)
 		return false;
-	add_entry(r, at, &h);
+	add_entry(r, at, &h, NULL);
 	struct entry self = r->entries[0];
 
 	r->count = 0;
 	r->scanned = sizeof(struct mt_file_header);
 	if (!read_payload(r, &self, &index, NULL) && take_index(r, &index, at)
 		&& r->count == h.sequence) {
-		add_entry(r, at, &h);
+		add_entry(r, at, &h, NULL);
 		ok = true;
 	}
 	mt_buffer_free(&index);
@@ -279,6 +351,7 @@ static int find_blocks(struct mt_trace_reader *r, struct mt_err *err)
 		return 0;
 	}
 	r->count = 0;
+	r->extensions.len = 0;
 	r->damage = 0;
 	r->scanned = sizeof(struct mt_file_header);
 	return scan(r, err);
@@ -314,7 +387,8 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 	r->fd = fd;
 	r->path = mt_strdup(name);
 	pthread_mutex_init(&r->lock, NULL);
-	if (read_size(r, err) || find_blocks(r, err)) {
+	if (mt_trace_version(fd, name, &r->version, err) || read_size(r, err)
+		|| find_blocks(r, err)) {
 		mt_trace_reader_free(r);
 		return NULL;
 	}
@@ -357,9 +431,15 @@ void mt_trace_reader_free(struct mt_trace_reader *r)
 	close(r->fd);
 	free(r->path);
 	free(r->entries);
+	mt_buffer_free(&r->extensions);
 	mt_trace_input_free(&r->input);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
+}
+
+unsigned mt_trace_reader_version(const struct mt_trace_reader *r)
+{
+	return r->version;
 }
 
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *r)

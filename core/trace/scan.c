@@ -68,8 +68,8 @@ static int decoding_start(struct decoding *d, const struct mt_trace_reader *read
 	int result = mt_trace_payload(&place, &d->input, &d->payload, fault);
 	const char *reason = result
 		? NULL
-		: mt_decoder_start(d->decoder, d->payload.data, d->payload.len,
-			mt_trace_reader_block(reader, index)->event_count, wants);
+		: mt_decoder_start(d->decoder, mt_trace_reader_version(reader), d->payload.data,
+			d->payload.len, mt_trace_reader_block(reader, index)->event_count, wants);
 
 	if (!reason)
 		return result;

@@ -33,8 +33,10 @@ struct mt_event {
 	uint8_t type;
 	/* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
 	uint8_t kind;
-	uint32_t thread;  /* index */
-	uint32_t group;   /* of an allocation; elsewhere of no meaning, and 0 from a reader */
+	uint32_t thread; /* index */
+	uint32_t group;  /* of an allocation; elsewhere of no meaning, and 0 from a reader */
+	/* of an allocation, from a reader: one was recorded in so many bytes; 0 and 1: all were */
+	uint32_t period;
 	uint64_t time_ns; /* as written to the microsecond */
 	uint64_t number, previous, size, address;
 };
@@ -62,6 +64,8 @@ enum mt_block_type {
 	MT_BLOCK_CHECKPOINT,
 	MT_BLOCK_BLIND, /* what was not seen, all of it so far: the last one holds */
 	MT_BLOCK_TYPES,
+	/* from here on: blocks that a reader may pass over */
+	MT_BLOCK_SKIPPABLE_FIRST = MT_BLOCK_TYPES,
 };
 
 /* ---- writing ---- */
@@ -78,6 +82,8 @@ void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
 /* The same without a copy: the event to be filled in before the next call of any of these
  * functions. What events of its type do not use may hold anything. */
 static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *);
+/* From the next event on, one allocation was recorded in so many bytes; at first all are (0). */
+void mt_trace_writer_period(struct mt_trace_writer *, uint32_t period);
 /* Whether the open event block is full: then write new definitions that its events name, and
  * flush. */
 bool mt_trace_writer_full(const struct mt_trace_writer *);
@@ -134,10 +140,10 @@ static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *w)
 struct mt_trace_reader;
 
 struct mt_trace_block {
-	enum mt_block_type type;
-	uint64_t offset;      /* in the file, for messages */
-	uint32_t payload_len; /* uncompressed */
-	uint32_t event_count; /* of MT_BLOCK_EVENTS */
+	enum mt_block_type type; /* or one that a later version knows: it can be passed over */
+	uint64_t offset;         /* in the file, for messages */
+	uint32_t payload_len;    /* uncompressed */
+	uint32_t event_count;    /* of MT_BLOCK_EVENTS */
 	uint64_t first_ns, last_ns;
 	struct mt_trace_running running;
 };
@@ -155,6 +161,7 @@ struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err)
 struct mt_trace_reader *mt_trace_reader_hold(struct mt_trace_reader *);
 /* The last of those that use it frees it. */
 void mt_trace_reader_free(struct mt_trace_reader *);
+unsigned mt_trace_reader_version(const struct mt_trace_reader *); /* of the file's format */
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);
 bool mt_trace_reader_complete(const struct mt_trace_reader *); /* it has an index */

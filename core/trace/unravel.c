@@ -25,8 +25,7 @@ static bool find_strands(struct mt_unravel *u, uint32_t strands)
 	return true;
 }
 
-/* Allocations are numbered as they happened. Returns how many there are; UINT32_MAX: an event is
- * neither that nor a free. */
+/* Allocations are numbered as they happened. Returns how many there are. */
 static uint32_t number_allocations(struct mt_unravel *u, uint64_t first)
 {
 	uint32_t at[MT_STRANDS_MAX], allocations = 0;
@@ -35,12 +34,16 @@ static uint32_t number_allocations(struct mt_unravel *u, uint64_t first)
 	for (uint32_t i = 0; i < u->count; i++) {
 		const struct mt_event *e = &u->stored[at[choice(u, i)]++];
 
-		if (e->type == MT_EVENT_ALLOCATE)
+		if (allocates(e->type))
 			u->happened[e->number - first] = first + allocations++;
-		else if (e->type != MT_EVENT_FREE)
-			return UINT32_MAX;
 	}
 	return allocations;
+}
+
+static uint64_t renumbered(const struct mt_unravel *u, uint64_t number, uint64_t first,
+	uint32_t allocations)
+{
+	return number - first < allocations ? u->happened[number - first] : number;
 }
 
 bool mt_unravel_start(struct mt_unravel *u, const uint8_t *choices, uint32_t strands,
@@ -54,11 +57,14 @@ bool mt_unravel_start(struct mt_unravel *u, const uint8_t *choices, uint32_t str
 	if (!find_strands(u, strands))
 		return false;
 	allocations = number_allocations(u, first);
-	if (allocations == UINT32_MAX)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (u->stored[i].number - first < allocations)
-			u->stored[i].number = u->happened[u->stored[i].number - first];
+	for (uint32_t i = 0; i < count; i++) {
+		struct mt_event *e = &u->stored[i];
+
+		if (e->type != MT_EVENT_NOTE && e->type != MT_EVENT_UNKNOWN_FREE)
+			e->number = renumbered(u, e->number, first, allocations);
+		if (e->type == MT_EVENT_REALLOCATE)
+			e->previous = renumbered(u, e->previous, first, allocations);
+	}
 	u->given = 0;
 	return true;
 }

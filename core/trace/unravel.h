@@ -1,5 +1,5 @@
 /* Private to core/trace: a batch of events that are stored strand by strand, each strand the events
- * of a thread, and the order in which they happened. doc/trace-format.md, "Strands". */
+ * of a thread, and the order in which they happened. doc/trace-format.md, "Orders". */
 #ifndef MT_TRACE_UNRAVEL_H
 #define MT_TRACE_UNRAVEL_H
 
@@ -30,8 +30,7 @@ struct mt_unravel {
 };
 
 /* Begins with count events that are in stored, of which the first allocation has the number first.
- * choices: mt_strand_bytes of them, which stay where they are. False: one is of no strand, or an
- * event is neither an allocation nor a free. */
+ * choices: mt_strand_bytes of them, which stay where they are. False: one is of no strand. */
 bool mt_unravel_start(struct mt_unravel *, const uint8_t *choices, uint32_t strands, uint32_t count,
 	uint64_t first);
 /* The next events in the order in which they happened, `room` at most; 0: there are no more. */

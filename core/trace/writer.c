@@ -16,6 +16,13 @@ struct mt_trace_writer_file {
 	uint64_t bytes;
 	uint32_t sequence;
 	struct mt_buffer index;
+	/* of each block, and where it is in the index */
+	struct written {
+		size_t in_index;
+		uint32_t bytes; /* of the block */
+		uint8_t type;
+	} * blocks;
+	uint32_t block_capacity;
 };
 
 struct mt_trace_writer {
@@ -24,6 +31,7 @@ struct mt_trace_writer {
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
 	struct mt_buffer payload;          /* of the event block being closed */
+	struct mt_buffer extension;        /* of its header */
 	struct mt_buffer out;              /* header and stored payload, for one write */
 	struct mt_trace_running running;   /* as last flushed */
 	struct mt_err err;                 /* the first error; sticks */
@@ -117,20 +125,32 @@ static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t
 	return false;
 }
 
-/* Appends the block to out, all but its number and check. */
-static void make_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload,
-	size_t len, struct mt_buffer *out)
+static bool is_skippable(unsigned type)
+{
+	return type >= MT_BLOCK_SKIPPABLE_FIRST;
+}
+
+/* Appends the block to out, all but its number and check. extension: of the header; may be NULL. */
+static void make_block(struct mt_trace_writer *w, struct mt_block_header *h,
+	const struct mt_buffer *extension, const void *payload, size_t len, struct mt_buffer *out)
 {
 	size_t at = out->len;
 
 	mt_buffer_add(out, NULL, sizeof *h);
+	if (extension && extension->len) {
+		uint64_t check = mt_check(extension->data, extension->len);
+
+		mt_buffer_add(out, extension->data, extension->len);
+		mt_buffer_add(out, &check, sizeof check);
+	}
+	h->size = (uint16_t)(out->len - at);
 	bool compressed = store_payload(w, payload, len, out);
 
 	h->magic = MT_BLOCK_MAGIC;
-	h->size = sizeof *h;
-	h->flags = compressed ? MT_BLOCK_COMPRESSED : 0;
+	h->flags = (uint8_t)((compressed ? MT_BLOCK_COMPRESSED : 0)
+		| (is_skippable(h->type) ? MT_BLOCK_SKIPPABLE : 0));
 	h->payload_len = (uint32_t)len;
-	h->stored_len = (uint32_t)(out->len - at - sizeof *h);
+	h->stored_len = (uint32_t)(out->len - at - h->size);
 	h->payload_check = compressed ? 0 : mt_check(payload, len);
 	memcpy(out->data + at, h, sizeof *h);
 }
@@ -138,30 +158,36 @@ static void make_block(struct mt_trace_writer *w, struct mt_block_header *h, con
 /* Numbers the blocks of made, and writes them. */
 static int put_blocks(struct mt_trace_writer *w, const struct mt_buffer *made)
 {
-	uint64_t bytes = w->file.bytes;
+	struct mt_trace_writer_file *file = &w->file;
+	uint64_t bytes = file->bytes;
 
 	for (size_t at = 0; at < made->len;) {
-		struct mt_index_entry entry = {.offset = bytes + at};
+		uint64_t offset = bytes + at;
+		struct mt_block_header h;
 
-		memcpy(&entry.header, made->data + at, sizeof entry.header);
-		entry.header.sequence = w->file.sequence++;
-		entry.header.check = mt_block_header_check(&entry.header);
-		memcpy(made->data + at, &entry.header, sizeof entry.header);
-		mt_buffer_add(&w->file.index, &entry, sizeof entry);
-		at += sizeof entry.header + entry.header.stored_len;
+		memcpy(&h, made->data + at, sizeof h);
+		h.sequence = file->sequence;
+		h.check = mt_block_header_check(&h);
+		memcpy(made->data + at, &h, sizeof h);
+		MT_GROW(file->blocks, file->sequence, file->block_capacity);
+		file->blocks[file->sequence++] =
+			(struct written){file->index.len, h.size + h.stored_len, h.type};
+		mt_buffer_add(&file->index, &offset, sizeof offset);
+		mt_buffer_add(&file->index, made->data + at, h.size);
+		at += h.size + (size_t)h.stored_len;
 	}
 	return write_all(w, made->data, made->len);
 }
 
-static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload,
-	size_t len)
+static int write_block(struct mt_trace_writer *w, struct mt_block_header *h,
+	const struct mt_buffer *extension, const void *payload, size_t len)
 {
 	if (len > MT_PAYLOAD_MAX)
 		return mt_fail(&w->err, -EFBIG,
 			"cannot write a block of %zu bytes to the trace: at most %u fit", len,
 			MT_PAYLOAD_MAX);
 	w->out.len = 0;
-	make_block(w, h, payload, len, &w->out);
+	make_block(w, h, extension, payload, len, &w->out);
 	return put_blocks(w, &w->out);
 }
 
@@ -218,7 +244,7 @@ static void close_events(struct mt_trace_writer *w)
 		return;
 	mt_columns_finish(w->columns, &w->payload);
 	if (!w->err.code)
-		write_block(w, &h, w->payload.data, w->payload.len);
+		write_block(w, &h, &w->extension, w->payload.data, w->payload.len);
 }
 
 static void fail_number(struct mt_trace_writer *w, uint64_t number)
@@ -278,6 +304,12 @@ struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *w, uint32_t
 	return mt_pair_encoder_begin(c, thread, number, room / 2);
 }
 
+void mt_trace_writer_period(struct mt_trace_writer *w, uint32_t period)
+{
+	mt_trace_writer_encode(w);
+	mt_columns_period(w->columns, period);
+}
+
 bool mt_trace_writer_full(const struct mt_trace_writer *w)
 {
 	return mt_columns_count(w->columns) + w->queue.count >= MT_BLOCK_EVENTS_MAX;
@@ -289,7 +321,7 @@ int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, co
 	struct mt_block_header h = {.type = (uint8_t)type};
 
 	if (!w->err.code)
-		write_block(w, &h, payload, len);
+		write_block(w, &h, NULL, payload, len);
 	return sticky(w, err);
 }
 
@@ -314,7 +346,7 @@ int mt_trace_writer_finish(struct mt_trace_writer *w, struct mt_err *err)
 	/* Beyond 64 MiB of index a reader finds the blocks by themselves. */
 	if (w->file.index.len > MT_PAYLOAD_MAX)
 		return 0;
-	if (write_block(w, &h, w->file.index.data, w->file.index.len))
+	if (write_block(w, &h, NULL, w->file.index.data, w->file.index.len))
 		return sticky(w, err);
 	t.file_bytes = w->file.bytes + sizeof t;
 	t.check = mt_check(&t, offsetof(struct mt_trailer, check));
@@ -344,7 +376,7 @@ void mt_trace_writer_make(struct mt_trace_writer *w, enum mt_block_type type, ui
 {
 	struct mt_block_header h = {.type = (uint8_t)type, .first_ns = time_ns, .last_ns = time_ns};
 
-	make_block(w, &h, payload, len, made);
+	make_block(w, &h, NULL, payload, len, made);
 }
 
 int mt_trace_writer_put(struct mt_trace_writer *w, const struct mt_buffer *made, struct mt_err *err)
@@ -354,16 +386,10 @@ int mt_trace_writer_put(struct mt_trace_writer *w, const struct mt_buffer *made,
 	return sticky(w, err);
 }
 
-static bool is_copied(const struct mt_index_entry *e)
+static bool is_copied(const struct written *block)
 {
-	return e->header.type == MT_BLOCK_EVENTS || e->header.type == MT_BLOCK_CHECKPOINT
-		|| e->header.type == MT_BLOCK_INFO;
-}
-
-static const struct mt_index_entry *entry_at(const struct mt_trace_writer_file *file,
-	uint32_t index)
-{
-	return (const struct mt_index_entry *)(const void *)file->index.data + index;
+	return block->type == MT_BLOCK_EVENTS || block->type == MT_BLOCK_CHECKPOINT
+		|| block->type == MT_BLOCK_INFO;
 }
 
 uint64_t mt_trace_writer_copied(const struct mt_trace_writer *w, uint32_t first)
@@ -371,9 +397,8 @@ uint64_t mt_trace_writer_copied(const struct mt_trace_writer *w, uint32_t first)
 	uint64_t bytes = 0;
 
 	for (; first < w->file.sequence; first++)
-		if (is_copied(entry_at(&w->file, first)))
-			bytes += sizeof(struct mt_block_header)
-				+ entry_at(&w->file, first)->header.stored_len;
+		if (is_copied(&w->file.blocks[first]))
+			bytes += w->file.blocks[first].bytes;
 	return bytes;
 }
 
@@ -392,13 +417,15 @@ int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t mos
 	struct mt_buffer block = {0};
 
 	for (; *next < w->aside.sequence && w->file.bytes < end && !w->err.code; ++*next) {
-		const struct mt_index_entry *e = entry_at(&w->aside, *next);
+		const struct written *from = &w->aside.blocks[*next];
+		uint64_t offset;
 
-		if (!is_copied(e))
+		if (!is_copied(from))
 			continue;
+		memcpy(&offset, w->aside.index.data + from->in_index, sizeof offset);
 		block.len = 0;
-		mt_buffer_add(&block, NULL, sizeof e->header + e->header.stored_len);
-		if (!mt_trace_pread(w->aside.fd, "the trace", block.data, block.len, e->offset,
+		mt_buffer_add(&block, NULL, from->bytes);
+		if (!mt_trace_pread(w->aside.fd, "the trace", block.data, block.len, offset,
 			    &w->err))
 			put_blocks(w, &block);
 	}
@@ -411,6 +438,7 @@ static void close_file(struct mt_trace_writer_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	mt_buffer_free(&file->index);
+	free(file->blocks);
 	*file = (struct mt_trace_writer_file){.fd = -1};
 }
 
@@ -436,6 +464,7 @@ void mt_trace_writer_free(struct mt_trace_writer *w)
 	mt_columns_free(w->columns);
 	ZSTD_freeCCtx(w->zstd);
 	mt_buffer_free(&w->payload);
+	mt_buffer_free(&w->extension);
 	mt_buffer_free(&w->out);
 	free(w);
 }

@@ -26,9 +26,9 @@ python3 - <<'P' >blocks || { echo "not ok damage blocks: the trace has no blocks
 import struct
 data, at = open("whole.dat", "rb").read(), 32
 while at + 96 <= len(data) and data[at:at + 4] == data[32:36]:
-    type, stored = data[at + 4], struct.unpack_from("<I", data, at + 12)[0]
+    type, size, stored = data[at + 4], struct.unpack_from("<H", data, at + 6)[0], struct.unpack_from("<I", data, at + 12)[0]
     print(at, type, stored)
-    at += 96 + stored
+    at += size + stored
 P
 start=$(sed -n 1p blocks | cut -d' ' -f1)
 second=$(sed -n 2p blocks | cut -d' ' -f1)

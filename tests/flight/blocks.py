@@ -9,12 +9,13 @@ def blocks(data):
     at = 32
     while at + 96 <= len(data) and data[at:at + 4] == b"tblk":
         kind = data[at + 4]
+        size, = struct.unpack_from("<H", data, at + 6)
         stored, = struct.unpack_from("<I", data, at + 12)
         first, = struct.unpack_from("<Q", data, at + 24)
-        if at + 96 + stored > len(data):
+        if at + size + stored > len(data):
             break
-        yield at, TYPES[kind], 96 + stored, first
-        at += 96 + stored
+        yield at, TYPES[kind], size + stored, first
+        at += size + stored
 
 
 if __name__ == "__main__":

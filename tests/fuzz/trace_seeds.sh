@@ -13,12 +13,13 @@ for path in sys.argv[1:]:
     while at + 96 <= len(data) and data[at:at + 4] == data[32:36]:
         kind, flags = data[at + 4:at + 6]
         stored, events = struct.unpack_from('<II', data, at + 12)
-        payload = data[at + 96:at + 96 + stored]
+        size, = struct.unpack_from('<H', data, at + 6)
+        payload = data[at + size:at + size + stored]
         if flags & 1:
             payload = subprocess.run(['zstd', '-dcq'], input=payload, capture_output=True, check=True).stdout
         if len(payload) < 65536 and events < 65536:
             blocks.append(struct.pack('<BHH', kind, events, len(payload)) + payload)
-        at += 96 + stored
+        at += size + stored
     name = path.rsplit('/', 1)[-1]
     open(name, 'wb').write(b''.join(blocks)[:60000])
     for i, block in enumerate(blocks[:20]): # what defines it, and one block that uses it

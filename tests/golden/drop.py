@@ -20,14 +20,16 @@ def blocks(data):
     """(type, header, payload as stored) of each block."""
     at = FIXED
     while data[at:at + 4] == b"tblk":
+        size, = struct.unpack_from("<H", data, at + 6)
         stored, = struct.unpack_from("<I", data, at + 12)
-        yield data[at + 4], data[at:at + HEADER], data[at + HEADER:at + HEADER + stored]
-        at += HEADER + stored
+        yield data[at + 4], data[at:at + size], data[at + size:at + size + stored]
+        at += size + stored
 
 
 def renumbered(header, sequence):
+    extension = header[HEADER:]
     header = header[:20] + struct.pack("<I", sequence) + header[24:88]
-    return header + check(header)
+    return header + check(header) + extension
 
 
 def without(data, types):
@@ -50,8 +52,8 @@ def without(data, types):
 def cut_behind_events(data):
     """The trace as far as the recorder had written it when the program ended."""
     at, end = FIXED, FIXED
-    for kind, _, payload in blocks(data):
-        at += HEADER + len(payload)
+    for kind, header, payload in blocks(data):
+        at += len(header) + len(payload)
         if kind == EVENTS:
             end = at
     return data[:end]
@@ -67,21 +69,25 @@ def varint(data, at):
             return value, at
 
 
-def streams(header, payload):
-    """Lengths of the streams of an event block, in the order of doc/trace-format.md."""
+def streams(version, header, payload):
+    """Lengths of the streams of an event block, by their ids in doc/trace-format.md."""
     if header[5] & 1:
         payload = subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE, check=True).stdout
-    at, numbers = 0, []
-    while len(numbers) < 3 or len(numbers) < 3 + numbers[2]:
+    at, numbers, each = 0, [], 1 if version < 8 else 2
+    while len(numbers) < 3 or len(numbers) < 3 + each * numbers[2]:
         value, at = varint(payload, at)
         numbers.append(value)
-    return numbers[3:]
+    if version < 8:
+        return numbers[3:]
+    lengths = {code >> 1: length for code, length in zip(numbers[3::2], numbers[4::2])}
+    return [lengths.get(i, 0) for i in range(1 + max(lengths))]
 
 
 def main():
     with open(sys.argv[1], "rb") as file:
-        for kind, header, payload in blocks(file.read()):
-            print(TYPES[kind], HEADER + len(payload), *(streams(header, payload) if kind == EVENTS else []))
+        data = file.read()
+    for kind, header, payload in blocks(data):
+        print(TYPES[kind], len(header) + len(payload), *(streams(data[16], header, payload) if kind == EVENTS else []))
 
 
 if __name__ == "__main__":

@@ -37,9 +37,10 @@ import struct, sys
 whole = open(sys.argv[1], "rb").read()
 at, end = 32, 0
 while whole[at:at + 4] == b"tblk":
+    size, = struct.unpack_from("<H", whole, at + 6)
     stored, = struct.unpack_from("<I", whole, at + 12)
-    end = at + 96 + stored if whole[at + 4] == 8 else end
-    at += 96 + stored
+    end = at + size + stored if whole[at + 4] == 8 else end
+    at += size + stored
 open(sys.argv[2], "wb").write(whole[:end])
 PY
 	local whole events

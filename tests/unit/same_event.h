@@ -19,6 +19,7 @@ static inline void assert_same_event(const struct mt_event *a, const struct mt_e
 	assert_int_equal(a->previous, b->previous);
 	assert_int_equal(a->size, b->size);
 	assert_int_equal(a->address, b->address);
+	assert_int_equal(a->period, b->period);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Batches of events that are stored strand by strand: they are read in the order in which they
  * happened, with the numbers that they then had; and payloads that cannot be are refused behind
  * what makes sense. */
+#include "core/trace/block.h"
 #include "core/trace/encoder.h"
 #include "tests/unit/same_event.h"
 
@@ -126,13 +127,14 @@ static void end(struct state *s)
 }
 
 /* Of what was put, the first so many are read, a few at a time. */
-static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer *payload,
-	uint32_t count)
+static void expect_of(struct state *s, struct mt_decoder *d, unsigned version,
+	const struct mt_buffer *payload, uint32_t count)
 {
 	struct mt_event events[BATCH];
 	const char *reason;
 
-	assert_null(mt_decoder_start(d, payload->data, payload->len, s->count, MT_TRACE_ADDRESSES));
+	assert_null(mt_decoder_start(d, version, payload->data, payload->len, s->count,
+		MT_TRACE_ADDRESSES));
 	for (uint32_t at = 0; at < count;) {
 		uint32_t got = mt_decoder_next(d, events, 1 + below(s, BATCH), &reason);
 
@@ -142,6 +144,12 @@ static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer
 	}
 	if (count == s->count)
 		assert_int_equal(mt_decoder_next(d, events, BATCH, &reason), 0);
+}
+
+static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer *payload,
+	uint32_t count)
+{
+	expect_of(s, d, MT_FILE_VERSION, payload, count);
 }
 
 static void strands_are_unravelled(void **state)
@@ -173,17 +181,21 @@ static void strands_are_unravelled(void **state)
 static void make_older(const struct mt_buffer *payload, uint32_t columns, struct mt_buffer *out)
 {
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false}, pace;
-	uint64_t first = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c), len[MT_COLUMNS];
+	uint64_t first = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c),
+		 len[MT_COLUMNS] = {0};
 	size_t skipped = 0;
 	uint8_t *head;
 
-	assert_int_equal(mt_cursor_varint(&c), MT_COLUMNS);
+	for (uint64_t streams = mt_cursor_varint(&c); streams; streams--) {
+		uint64_t id = mt_cursor_varint(&c) >> 1;
+
+		len[id] = mt_cursor_varint(&c);
+	}
 	out->len = 0;
 	mt_varint_add(out, first);
 	mt_varint_add(out, base_us);
 	mt_varint_add(out, columns);
 	for (uint32_t i = 0; i < MT_COLUMNS; i++) {
-		len[i] = mt_cursor_varint(&c);
 		if (i < columns)
 			mt_varint_add(out, len[i]);
 		else
@@ -217,7 +229,7 @@ static void older_blocks(void **state)
 				put_batch(&s);
 		mt_columns_finish(s.columns, &payload);
 		make_older(&payload, strands ? MT_COLUMN_PACE : MT_COLUMN_ORDER, &old);
-		expect(&s, d, &old, s.count);
+		expect_of(&s, d, 7, &old, s.count);
 		expect(&s, d, &payload, s.count);
 		end(&s);
 	}
@@ -246,18 +258,15 @@ static void expect_end(struct state *s, struct mt_decoder *d, struct mt_buffer *
 
 /* Ten events, the last eight of them with these bytes in the order column behind the 2: what comes
  * before the batch is given, and not what stands in it. */
-static void expect_refused(const uint8_t *order, size_t len, uint8_t type)
+static void expect_refused(const uint8_t *order, size_t len)
 {
 	struct mt_decoder *d = mt_decoder_new();
 	struct mt_buffer payload = {0};
 	struct state s;
 
 	start(&s, 1);
-	for (uint32_t i = 0; i < 9; i++)
+	for (uint32_t i = 0; i < 10; i++)
 		encode(&s, next_event(&s, MT_EVENT_ALLOCATE, 0));
-	next_event(&s, type, 0)->number = s.number;
-	s.number += type == MT_EVENT_REALLOCATE;
-	encode(&s, &s.events[s.count - 1]);
 	*s.columns->at[MT_COLUMN_ORDER]++ = 2;
 	memcpy(s.columns->at[MT_COLUMN_ORDER], order, len);
 	s.columns->at[MT_COLUMN_ORDER] += len;
@@ -288,10 +297,159 @@ static void what_cannot_be_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		expect_refused(cases[i].order, cases[i].len, MT_EVENT_ALLOCATE);
-	for (uint8_t type = MT_EVENT_REALLOCATE; type < MT_EVENT_TYPES; type++)
-		if (type != MT_EVENT_FREE)
-			expect_refused((const uint8_t[]){8, 2, 0}, 3, type);
+		expect_refused(cases[i].order, cases[i].len);
+}
+
+/* Three threads take turns, each with a block that is allocated, released and reallocated, released
+ * again and restored, and freed; with notes, and a free of an address that nobody knows. */
+static void any_events_have_an_order(void **state)
+{
+	static const uint8_t types[] = {MT_EVENT_ALLOCATE, MT_EVENT_NOTE, MT_EVENT_RELEASE,
+		MT_EVENT_REALLOCATE, MT_EVENT_RELEASE, MT_EVENT_RESTORE, MT_EVENT_UNKNOWN_FREE,
+		MT_EVENT_IMPLIED_FREE};
+	enum { STEPS = sizeof types, THREADS = 3, ALL = STEPS * THREADS };
+	struct mt_event batch[ALL], stored[ALL];
+	uint8_t choices[ALL];
+	uint64_t renumbered[2 * THREADS], next = 500, block[THREADS];
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct state s;
+	const char *reason;
+
+	(void)state;
+	start(&s, 5);
+	assert_int_equal(s.number, 500);
+	for (uint32_t i = 0; i < ALL; i++) {
+		uint32_t thread = i % THREADS;
+		struct mt_event *e = next_event(&s, types[i / THREADS], thread);
+
+		e->kind = 0;
+		choices[i] = (uint8_t)thread;
+		if (e->type == MT_EVENT_REALLOCATE)
+			e->previous = block[thread];
+		if (allocates(e->type))
+			e->number = block[thread] = e->type ? s.number++ : e->number;
+		else if (e->type == MT_EVENT_NOTE)
+			e->size = 33 + i;
+		else if (e->type == MT_EVENT_UNKNOWN_FREE)
+			e->address = 0x7000 + i;
+		else
+			e->number = block[thread];
+		batch[i] = *e;
+	}
+	for (uint32_t thread = 0, n = 0; thread < THREADS; thread++)
+		for (uint32_t i = thread; i < ALL; i += THREADS) {
+			if (allocates(batch[i].type))
+				renumbered[batch[i].number - 500] = next++;
+			stored[n++] = batch[i];
+		}
+	mt_columns_strands(s.columns, choices, ALL, THREADS);
+	for (uint32_t i = 0; i < ALL; i++) {
+		if (stored[i].number >= 500)
+			stored[i].number = renumbered[stored[i].number - 500];
+		if (stored[i].previous >= 500)
+			stored[i].previous = renumbered[stored[i].previous - 500];
+		encode(&s, &stored[i]);
+	}
+	mt_columns_finish(s.columns, &payload);
+	assert_null(mt_decoder_start(d, MT_FILE_VERSION, payload.data, payload.len, ALL,
+		MT_TRACE_ADDRESSES));
+	assert_int_equal(mt_decoder_next(d, stored, ALL, &reason), ALL);
+	for (uint32_t i = 0; i < ALL; i++)
+		assert_same_event(&batch[i], &stored[i]);
+	end(&s);
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+/* ---- streams that some blocks have ---- */
+
+static void periods_hold_until_they_change(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct state s;
+
+		start(&s, seed);
+		for (uint32_t period = 0; s.count < EVENTS;) {
+			uint32_t from = s.count;
+
+			if (!below(&s, 20)) {
+				mt_columns_period(s.columns, below(&s, 1000)); /* of no event */
+				mt_columns_period(s.columns, period = below(&s, 3) << 19);
+			}
+			if (below(&s, 40))
+				put_single(&s);
+			else
+				put_batch(&s);
+			for (; from < s.count; from++)
+				s.events[from].period = allocates(s.events[from].type) ? period : 0;
+		}
+		uint32_t last = s.columns->period;
+
+		mt_columns_finish(s.columns, &payload);
+		expect(&s, d, &payload, s.count);
+		/* the next block begins with it */
+		s.count = 0;
+		mt_columns_begin(s.columns, s.number, s.now_ns);
+		encode(&s, next_event(&s, MT_EVENT_ALLOCATE, 0));
+		s.events[0].period = last;
+		mt_columns_finish(s.columns, &payload);
+		expect(&s, d, &payload, 1);
+		end(&s);
+	}
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+/* The payload with a stream of ten bytes more, with this code in place of an id. */
+static void add_stream(const struct mt_buffer *payload, uint64_t code, struct mt_buffer *out)
+{
+	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
+
+	out->len = 0;
+	mt_varint_add(out, mt_cursor_varint(&c));
+	mt_varint_add(out, mt_cursor_varint(&c));
+	uint64_t count = mt_cursor_varint(&c);
+
+	mt_varint_add(out, count + 1);
+	for (; count; count--) {
+		mt_varint_add(out, mt_cursor_varint(&c));
+		mt_varint_add(out, mt_cursor_varint(&c));
+	}
+	mt_varint_add(out, code);
+	mt_varint_add(out, 10);
+	mt_buffer_add(out, c.at, mt_cursor_left(&c));
+	mt_buffer_add(out, "0123456789", 10);
+}
+
+static void unknown_streams(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0}, more = {0};
+	struct state s;
+
+	(void)state;
+	start(&s, 3);
+	while (s.count < EVENTS)
+		put_single(&s);
+	mt_columns_finish(s.columns, &payload);
+	add_stream(&payload, 1000 << 1, &more);
+	expect(&s, d, &more, s.count);
+	add_stream(&payload, 1000 << 1 | MT_STREAM_NEEDED, &more);
+	const char *fault = mt_decoder_start(d, MT_FILE_VERSION, more.data, more.len, s.count, 0);
+
+	assert_non_null(fault);
+	assert_non_null(strstr(fault, "use a newer memtui"));
+	add_stream(&payload, MT_COLUMN_SIZE << 1, &more); /* twice */
+	assert_non_null(mt_decoder_start(d, MT_FILE_VERSION, more.data, more.len, s.count, 0));
+	end(&s);
+	mt_buffer_free(&payload);
+	mt_buffer_free(&more);
+	mt_decoder_free(d);
 }
 
 /* Ten events of one time, and these bytes say when the time changes: by one microsecond each. So
@@ -316,7 +474,7 @@ static void expect_times_refused(const char *pace, size_t len, uint32_t times, u
 	while (times--)
 		*s.columns->at[MT_COLUMN_TIME]++ = 2;
 	mt_columns_finish(s.columns, &payload);
-	assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+	assert_null(mt_decoder_start(d, MT_FILE_VERSION, payload.data, payload.len, s.count, 0));
 	assert_int_equal(mt_decoder_next(d, events, 16, &reason), given);
 	expect_end(&s, d, &payload, given < s.count);
 }
@@ -353,7 +511,8 @@ static void long_batches_are_refused(void **state)
 		mt_columns_finish(s.columns, &payload);
 		if (!more)
 			expect(&s, d, &payload, s.count);
-		assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+		assert_null(mt_decoder_start(d, MT_FILE_VERSION, payload.data, payload.len, s.count,
+			0));
 		assert_int_equal(mt_decoder_next(d, events, 2, &reason), more ? 0 : 2);
 		assert_true(!reason == !more);
 		end(&s);
@@ -386,7 +545,8 @@ static void random_bytes(void **state)
 		for (uint32_t n = 1 + below(&s, 3); n; n--)
 			payload.data[payload.len - 1 - below(&s, (uint32_t)payload.len / 2)] ^=
 				(uint8_t)(1 << below(&s, 8));
-		assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+		assert_null(mt_decoder_start(d, MT_FILE_VERSION, payload.data, payload.len, s.count,
+			0));
 		while ((got = mt_decoder_next(d, events, 1 + below(&s, BATCH), &reason)))
 			all += got;
 		refused += reason != NULL;
@@ -404,6 +564,9 @@ int main(void)
 		cmocka_unit_test(strands_are_unravelled),
 		cmocka_unit_test(older_blocks),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(any_events_have_an_order),
+		cmocka_unit_test(periods_hold_until_they_change),
+		cmocka_unit_test(unknown_streams),
 		cmocka_unit_test(times_that_cannot_be_are_refused),
 		cmocka_unit_test(long_batches_are_refused),
 		cmocka_unit_test(random_bytes),

@@ -16,7 +16,7 @@ static void forge(uint8_t *bytes, size_t len, uint8_t type, size_t field, size_t
 		uint32_t stored;
 
 		memcpy(&h, bytes + at, sizeof h);
-		stored = h.stored_len;
+		stored = h.size - sizeof h + h.stored_len;
 		if (h.type == type) {
 			memcpy((uint8_t *)&h + field, &value, size);
 			h.check = mt_block_header_check(&h);
@@ -174,6 +174,36 @@ static void test_scan_stops(void **state)
 	simulation_free(&s);
 }
 
+/* A block of a type that nobody knows, between others. */
+static void test_unknown_blocks(void **state)
+{
+	struct simulation s;
+	struct mt_profile p;
+	struct mt_err err;
+	size_t len;
+
+	(void)state;
+	simulation_start(&s, 1, create("unknown"));
+	simulation_allocate(&s, NULL);
+	simulation_flush(&s);
+	assert_int_equal(mt_trace_writer_block(s.writer, 200, "later", 5, &err), 0);
+	simulation_allocate(&s, NULL);
+	simulation_finish(&s, false);
+	assert_int_equal(load("unknown", &p, &err), 0);
+	assert_int_equal(p.info.allocations, 2);
+	assert_false(p.info.recorder_lost);
+	mt_profile_free(&p);
+	uint8_t *bytes = get_file("unknown", &len);
+
+	forge(bytes, len, 200, offsetof(struct mt_block_header, flags), 1, 0);
+	put_file("unknown", bytes, len - 32); /* without the index */
+	assert_null(mt_trace_reader_open(path_of("unknown"), &err));
+	assert_int_equal(err.code, -ENOTSUP);
+	assert_non_null(strstr(err.text, "a block of type 200, which this memtui does not know"));
+	free(bytes);
+	simulation_free(&s);
+}
+
 static void expect_event_rejected(struct mt_event e)
 {
 	struct simulation s;
@@ -274,7 +304,7 @@ static void test_random_payloads(void **state)
 			h.event_count = mt_trace_reader_block(r, (uint32_t)i)->event_count;
 			h.check = mt_block_header_check(&h);
 			memcpy(bytes + at, &h, sizeof h);
-			at += sizeof h + h.stored_len;
+			at += h.size + h.stored_len;
 		}
 		put_file("random", bytes, len - 32 * random_below(&random, 2));
 		free(bytes);
@@ -293,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile_headers),
 		cmocka_unit_test(test_scan_stops),
+		cmocka_unit_test(test_unknown_blocks),
 		cmocka_unit_test(test_hostile_definitions),
 		cmocka_unit_test(test_hostile_events),
 		cmocka_unit_test(test_random_payloads),
