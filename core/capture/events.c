@@ -15,7 +15,7 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_
 {
 	if (!m->writer)
 		return;
-	*mt_trace_writer_next(m->writer) = mt_event_of(m, r, b, type, kind, previous);
+	mt_event_fill(mt_trace_writer_next(m->writer), m, r, b, type, kind, previous);
 	if (__builtin_expect(++m->unflushed >= m->block_events, 0) && m->flush)
 		m->flush(m->context);
 }

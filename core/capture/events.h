@@ -33,22 +33,21 @@ static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge 
 	m->model->profile->info.events++;
 }
 
-/* Something that the ring's thread does to a block, now. */
-static inline __attribute__((always_inline)) struct mt_event mt_event_of(const struct mt_merge *m,
-	const struct mt_ring *r, const struct mt_pool_cell *b, enum mt_event_type type,
-	uint8_t kind, uint64_t previous)
+/* Something that the ring's thread does to a block, now. The period stays unset, because a writer
+ * takes it from no event, and setting it costs 1 % of the recorder's instructions. */
+static inline __attribute__((always_inline)) void mt_event_fill(struct mt_event *e,
+	const struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
+	enum mt_event_type type, uint8_t kind, uint64_t previous)
 {
-	return (struct mt_event){
-		.type = (uint8_t)type,
-		.kind = kind,
-		.thread = r->thread,
-		.group = b->group,
-		.time_ns = m->now_ns,
-		.number = b->number,
-		.previous = previous,
-		.size = b->size,
-		.address = b->address,
-	};
+	e->type = (uint8_t)type;
+	e->kind = kind;
+	e->thread = r->thread;
+	e->group = b->group;
+	e->time_ns = m->now_ns;
+	e->number = b->number;
+	e->previous = previous;
+	e->size = b->size;
+	e->address = b->address;
 }
 
 /* Which open block is the ring's: where there are many rings, it may be another's. */

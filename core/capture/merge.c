@@ -36,6 +36,7 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 		.block_events = BLOCK_EVENTS,
 	};
 	model->profile->info.resolution_ns = mt_segment_facts.resolution_ns;
+	model->profile->info.clock = clock->kind + 1;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
 	mt_live_table_init(&m->live);

@@ -19,9 +19,10 @@ void mt_strands_free(struct mt_strands *s)
 /* The end of an open block, which the model knows already. */
 static void take_end(struct mt_merge *m, const struct mt_strand *s, struct mt_columns *columns)
 {
-	const struct mt_event e = mt_event_of(m, s->ring, &s->ring->open->cell, MT_EVENT_FREE,
-		(uint8_t)s->pairs->kind, 0);
+	struct mt_event e;
 
+	mt_event_fill(&e, m, s->ring, &s->ring->open->cell, MT_EVENT_FREE, (uint8_t)s->pairs->kind,
+		0);
 	mt_columns_encode(columns, &e);
 	s->ring->open = NULL;
 }

@@ -423,7 +423,8 @@ static int load_totals(struct reading *r, struct mt_profile *p)
 		size_t skip = (size_t)(r->in.at - r->payload.data);
 		struct mt_buffer rest = {r->payload.data + skip, r->payload.len - skip, 0};
 
-		fault = mt_totals_read(p, &rest, &next, &complete);
+		fault = mt_totals_read(p, mt_trace_reader_version(r->reader), &rest, &next,
+			&complete);
 		if (fault)
 			result = reject(r, c->first + part, fault);
 	}

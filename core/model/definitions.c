@@ -2,8 +2,10 @@
  * and their number, and continues what the blocks of its type before it defined. */
 #include "core/model/blind.h"
 #include "core/model/load.h"
+#include "core/model/named.h"
 #include "core/model/payload.h"
-#include "core/trace/varint.h"
+
+#include <unistd.h>
 
 #define ENTRIES_MAX (1u << 18) /* per block */
 #define STRING_BYTES_MAX (16u << 20)
@@ -98,6 +100,75 @@ static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p,
 	return result;
 }
 
+/* ---- who it was, and on what machine ---- */
+
+struct process {
+	struct mt_info info;
+	uint32_t page_bytes, pointer_bits, big_endian;
+	uint64_t tag_mask; /* bits of an address that do not belong to it */
+};
+
+#define FIELD(name, most) \
+	{ \
+#name, offsetof(struct process, name), sizeof(((struct process *)0)->name), most \
+	}
+#define INFO_FIELD(name, most) \
+	{ \
+#name, offsetof(struct process, info.name), sizeof(((struct mt_info *)0)->name), \
+			most \
+	}
+
+static const struct mt_named process_fields[] = {
+	INFO_FIELD(pid, UINT32_MAX),
+	INFO_FIELD(start_unix_ns, UINT64_MAX),
+	INFO_FIELD(parent, UINT32_MAX),
+	INFO_FIELD(root, UINT32_MAX),
+	INFO_FIELD(origin, MT_ORIGIN_FORKED),
+	INFO_FIELD(images_before, UINT32_MAX),
+	INFO_FIELD(clock, UINT32_MAX),
+	INFO_FIELD(usable_rule, MT_USABLE_ALWAYS),
+	FIELD(page_bytes, UINT32_MAX),
+	FIELD(pointer_bits, UINT32_MAX),
+	FIELD(big_endian, UINT32_MAX),
+	FIELD(tag_mask, UINT64_MAX),
+};
+#define PROCESS_FIELDS (sizeof process_fields / sizeof *process_fields)
+
+static void add_process(struct mt_buffer *b, const struct mt_info *info)
+{
+	const struct process process = {
+		.info = *info,
+		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+		.pointer_bits = 8 * sizeof(void *),
+		.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
+	};
+
+	mt_named_add(b, process_fields, PROCESS_FIELDS, &process);
+}
+
+/* Returns what of it cannot be read, or NULL. */
+static const char *get_process(struct mt_cursor *c, struct mt_info *info)
+{
+	struct process process = {.info = *info};
+
+	mt_named_get(c, process_fields, PROCESS_FIELDS, &process);
+	if (c->bad)
+		return "a number about the process is out of range";
+	if (process.big_endian)
+		return "the machine says that it is big-endian, but this memtui reads only "
+		       "recordings of little-endian machines";
+	if (process.pointer_bits != 64)
+		return "the program's addresses do not have 64 bits, but this memtui reads only "
+		       "recordings of 64-bit programs";
+	if (!process.page_bytes || process.page_bytes & (process.page_bytes - 1))
+		return "the size of a page is not a power of two";
+	if (process.tag_mask)
+		return "the program's addresses have tag bits, which this memtui cannot take off; "
+		       "use a newer memtui";
+	*info = process.info;
+	return NULL;
+}
+
 static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 	const struct mt_profile *p, struct mt_err *err)
 {
@@ -107,14 +178,9 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 		return 0;
 	mt_varint_add(&b, d->arguments);
 	mt_varint_add(&b, p->argument_count - d->arguments);
-	mt_varint_add(&b, p->info.pid);
-	mt_varint_add(&b, p->info.start_unix_ns);
 	for (uint32_t i = d->arguments; i < p->argument_count; i++)
 		mt_varint_add(&b, p->arguments[i]);
-	mt_varint_add(&b, p->info.parent);
-	mt_varint_add(&b, p->info.root);
-	mt_varint_add(&b, p->info.origin);
-	mt_varint_add(&b, p->info.images_before);
+	add_process(&b, &p->info);
 	int result = mt_trace_writer_block(w, MT_BLOCK_START, b.data, b.len, err);
 
 	if (!result) {
@@ -303,12 +369,27 @@ static const char *read_blind(struct mt_cursor *c, struct mt_profile *p)
 	return NULL;
 }
 
-static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
+/* Behind the arguments, in versions 4 to 7. */
+static const char *read_origin(struct mt_cursor *c, struct mt_info *info)
+{
+	if (!mt_cursor_left(c)) /* as the first versions wrote it */
+		return NULL;
+	info->parent = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	info->root = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	info->origin = (uint32_t)mt_cursor_bounded(c, MT_ORIGIN_FORKED);
+	if (mt_cursor_left(c))
+		info->images_before = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	return c->bad ? "its parent, root or origin is out of range" : NULL;
+}
+
+static const char *read_start(struct mt_cursor *c, unsigned version, struct mt_profile *p)
 {
 	uint64_t first = mt_cursor_varint(c), count = mt_cursor_bounded(c, mt_cursor_left(c));
 
-	p->info.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
-	p->info.start_unix_ns = mt_cursor_varint(c);
+	if (version < 8) {
+		p->info.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+		p->info.start_unix_ns = mt_cursor_varint(c);
+	}
 	if (!first)
 		p->argument_count = 0;
 	if (first != p->argument_count)
@@ -321,17 +402,10 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 	}
 	if (c->bad)
 		return "an argument refers to an undefined string";
-	if (!mt_cursor_left(c)) /* as the first versions wrote it */
-		return NULL;
-	p->info.parent = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
-	p->info.root = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
-	p->info.origin = (uint32_t)mt_cursor_bounded(c, MT_ORIGIN_FORKED);
-	if (mt_cursor_left(c))
-		p->info.images_before = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
-	return c->bad ? "its parent, root or origin is out of range" : NULL;
+	return version < 8 ? read_origin(c, &p->info) : get_process(c, &p->info);
 }
 
-const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
+const char *mt_definitions_read(struct mt_profile *p, unsigned version, enum mt_block_type type,
 	const struct mt_buffer *payload)
 {
 	const struct {
@@ -351,7 +425,7 @@ const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
 	const char *fault = NULL;
 
 	if (type == MT_BLOCK_START) {
-		fault = read_start(&c, p);
+		fault = read_start(&c, version, p);
 	} else {
 		uint64_t first = mt_cursor_varint(&c);
 		uint64_t count = mt_cursor_bounded(&c, ENTRIES_MAX);

@@ -43,7 +43,8 @@ static int load_definition(struct loader *l, uint32_t index)
 
 	if (result)
 		return result;
-	const char *fault = mt_definitions_read(l->profile, block->type, &l->payload);
+	const char *fault = mt_definitions_read(l->profile, mt_trace_reader_version(l->reader),
+		block->type, &l->payload);
 
 	return fault ? reject(l, block, fault) : 0;
 }
@@ -88,7 +89,8 @@ static int load_totals(struct loader *l)
 		} else if (block->type == MT_BLOCK_TOTALS) {
 			if (mt_trace_reader_payload(l->reader, i, &l->payload, l->err))
 				return 0;
-			fault = mt_totals_read(l->profile, &l->payload, &groups, &complete);
+			fault = mt_totals_read(l->profile, mt_trace_reader_version(l->reader),
+				&l->payload, &groups, &complete);
 			if (fault) {
 				reject(l, block, fault);
 				return 0;
@@ -109,7 +111,8 @@ static int load_info(struct loader *l, uint32_t index)
 
 	if (mt_trace_reader_payload(l->reader, index, &l->payload, NULL))
 		return 0; /* noted as damage; all numbers stay exact without it */
-	const char *fault = mt_info_read(l->profile, &l->payload, &memory);
+	const char *fault =
+		mt_info_read(l->profile, mt_trace_reader_version(l->reader), &l->payload, &memory);
 
 	if (!fault && info->wall_ns > MT_REPLAY_TIME_MAX)
 		fault = "the time is out of range";

@@ -10,7 +10,9 @@ static int read_definitions(struct mt_profile *p, struct mt_trace_reader *reader
 {
 	const struct mt_trace_block *block = mt_trace_reader_block(reader, index);
 	int result = mt_trace_reader_payload(reader, index, payload, err);
-	const char *fault = result ? NULL : mt_definitions_read(p, block->type, payload);
+	const char *fault = result
+		? NULL
+		: mt_definitions_read(p, mt_trace_reader_version(reader), block->type, payload);
 
 	if (fault)
 		return mt_fail(err, -EBADMSG, "%s: the block at byte %llu is damaged: %s",
@@ -41,7 +43,7 @@ int mt_profile_peek(struct mt_profile *p, struct mt_trace_reader *reader, struct
 		result = mt_fail(err, -EBADMSG, "%s: contains no process information",
 			mt_trace_reader_path(reader));
 	if (!result && last != UINT32_MAX && !mt_trace_reader_payload(reader, last, &payload, NULL))
-		summed = !mt_info_read(p, &payload, &memory);
+		summed = !mt_info_read(p, mt_trace_reader_version(reader), &payload, &memory);
 	mt_buffer_free(&payload);
 	if (!result)
 		mt_blind_derive_old(p);

@@ -198,8 +198,10 @@ struct mt_info {
 	 * alone */
 	uint32_t peak_unsure;
 	uint64_t resolution_ns; /* of the times of events */
-	uint32_t usable_rule;   /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
-	uint32_t paused;        /* 1: no new blocks are recorded now */
+	uint32_t
+		clock; /* that of the program's events: enum mt_clock of wire.h + 1; 0: not known */
+	uint32_t usable_rule; /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
+	uint32_t paused;      /* 1: no new blocks are recorded now */
 	/* string id: path of the module that provides malloc; 0: not known */
 	uint32_t allocator;
 	uint64_t vss_bytes, shared_bytes; /* of the process, as last seen; 0: not known */

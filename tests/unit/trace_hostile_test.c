@@ -1,6 +1,7 @@
 /* Traces whose checksums are right and whose content is not: an error that names the offset, or a
  * prefix. */
 #include "core/trace/block.h"
+#include "core/trace/varint.h"
 #include "tests/unit/trace_files.h"
 
 #include <errno.h>
@@ -129,6 +130,74 @@ static void test_hostile_definitions(void **state)
 	REJECTED(MT_BLOCK_START, 1, 1, 1, 1, 5); /* argument */
 	REJECTED(MT_BLOCK_START, 1, 0xff, 0xff, 0x7f, 1, 1, 1);
 	REJECTED(MT_BLOCK_INFO, 1, 2, 3);
+
+	REJECTED(MT_BLOCK_INFO, 1, 5, 'e', 'n', 'd', 'e', 'd', 2);
+	REJECTED(MT_BLOCK_INFO, 0xff, 0xff, 0x7f);
+}
+
+static void add_name(struct mt_buffer *b, const char *name, uint64_t value)
+{
+	mt_varint_add(b, strlen(name));
+	mt_buffer_add(b, name, strlen(name));
+	mt_varint_add(b, value);
+}
+
+/* What START says of the machine, which this version may not be able to read. */
+static void test_other_machines(void **state)
+{
+	static const struct {
+		uint64_t page_bytes, pointer_bits, big_endian, tag_mask;
+		const char *words; /* NULL: it is read */
+	} cases[] = {
+		{4096, 64, 0, 0, NULL},
+		{65536, 64, 0, 0, NULL},
+		{4096, 64, 1, 0, "big-endian"},
+		{4096, 32, 0, 0, "addresses do not have 64 bits"},
+		{4096, 0, 0, 0, "addresses do not have 64 bits"},
+		{5000, 64, 0, 0, "size of a page"},
+		{4096, 64, 0, 0xffull << 56, "tag bits"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct mt_buffer b = {0};
+		struct simulation s;
+		struct mt_profile p;
+		struct mt_err err;
+
+		simulation_start(&s, 1, create("machine"));
+		simulation_flush(&s);
+		mt_varint_add(&b, 0);
+		mt_varint_add(&b, 0);
+		mt_varint_add(&b, 6);
+		add_name(&b, "pid", 77);
+		add_name(&b, "colour of the case", 3);
+		add_name(&b, "page_bytes", cases[i].page_bytes);
+		add_name(&b, "pointer_bits", cases[i].pointer_bits);
+		add_name(&b, "big_endian", cases[i].big_endian);
+		add_name(&b, "tag_mask", cases[i].tag_mask);
+		assert_int_equal(mt_trace_writer_block(s.writer, MT_BLOCK_START, b.data, b.len,
+					 &err),
+			0);
+		b.len = 0;
+		mt_varint_add(&b, 2);
+		add_name(&b, "moons", 1ull << 63);
+		add_name(&b, "arenas", 5);
+		assert_int_equal(mt_trace_writer_block(s.writer, MT_BLOCK_INFO, b.data, b.len,
+					 &err),
+			0);
+		assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
+		int result = load("machine", &p, &err);
+
+		assert_int_equal(result, cases[i].words ? -EINVAL : 0);
+		if (result)
+			assert_non_null(strstr(err.text, cases[i].words));
+		else
+			assert_int_equal(p.info.arenas, 5);
+		mt_buffer_free(&b);
+		mt_profile_free(&p);
+		simulation_free(&s);
+	}
 }
 
 static void test_hostile_headers(void **state)
@@ -323,6 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile_headers),
 		cmocka_unit_test(test_scan_stops),
+		cmocka_unit_test(test_other_machines),
 		cmocka_unit_test(test_unknown_blocks),
 		cmocka_unit_test(test_hostile_definitions),
 		cmocka_unit_test(test_hostile_events),
