@@ -375,16 +375,6 @@ static inline bool mt_profile_has_usable(const struct mt_profile *p, uint32_t gr
 {
 	return p->domains[mt_profile_group_domain(p, group)].flags & MT_DOMAIN_USABLE;
 }
-/* The same of a block. In traces up to version 7 it may be of a pool though its function is not
- * known. */
-static inline uint32_t mt_profile_block_domain(const struct mt_profile *p, uint32_t group,
-	uint64_t address)
-{
-	const struct mt_allocator_function *f =
-		mt_profile_function(p, mt_profile_group_kind(p, group));
-
-	return f->role == MT_CALL_UNKNOWN && address >> 63 ? MT_DOMAIN_POOL : f->domain;
-}
 /* The kind of call of a log entry; MT_KIND_NONE where it has no stack. */
 static inline unsigned mt_profile_log_kind(const struct mt_profile *p, const struct mt_log_entry *e)
 {
