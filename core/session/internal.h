@@ -240,6 +240,7 @@ struct mt_recorder {
 	} * refused;
 	struct mt_process **live; /* those that are alive */
 	uint32_t live_count, live_capacity;
+	uint32_t live_changes; /* service: how often one came or went */
 	struct mt_note *notes, **notes_end;
 	struct mt_unsent {
 		struct mt_unsent *next;

@@ -37,6 +37,7 @@ struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 	r->processes[r->process_count++] = p;
 	MT_GROW(r->live, r->live_count, r->live_capacity);
 	r->live[r->live_count++] = p;
+	r->live_changes++;
 	pthread_mutex_unlock(&r->lock);
 	return p;
 }
@@ -67,6 +68,7 @@ static void remove_live(struct mt_recorder *r, const struct mt_process *p)
 	for (uint32_t i = 0; i < r->live_count; i++)
 		if (r->live[i] == p) {
 			r->live[i] = r->live[--r->live_count];
+			r->live_changes++;
 			return;
 		}
 }

@@ -51,7 +51,7 @@ struct mt_service {
 	uint64_t alone_at;
 	struct mt_process **shown; /* with a snapshot, the root not among them */
 	uint32_t shown_count, shown_capacity;
-	uint32_t counted; /* processes that watchers know of */
+	uint32_t counted; /* changes of the live processes that watchers know of */
 	/* ended, not reaped yet, of unknown status; in order of their ends */
 	struct mt_process *unreaped[UNREAPED_MAX];
 	unsigned unreaped_count;

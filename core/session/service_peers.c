@@ -146,9 +146,9 @@ void mt_service_count_others(struct mt_service *s)
 {
 	struct mt_recorder *r = s->recorder;
 
-	if (s->counted == r->live_count)
+	if (s->counted == r->live_changes)
 		return;
-	s->counted = r->live_count;
+	s->counted = r->live_changes;
 	count_others(r, r->root);
 	for (uint32_t i = 0; i < s->shown_count; i++)
 		count_others(r, s->shown[i]);
