@@ -1,5 +1,6 @@
 #include "tui/ending.h"
 #include "core/base/buffer.h"
+#include "core/base/proc.h"
 #include "tui/command/commands.h"
 #include "tui/data/switch.h"
 #include "tui/user/unsaved.h"
@@ -62,12 +63,14 @@ static unsigned signal_others(struct mt_app *app, int number)
 {
 	struct mt_session_process *processes = NULL;
 	struct mt_err ignored = {0};
-	int count = mt_session_processes(mt_client_entry(mt_app_home(app)->client)->name,
+	/* also those that have not allocated yet */
+	int count = mt_session_all_processes(mt_client_entry(mt_app_home(app)->client)->name,
 		&processes, &ignored);
 	unsigned sent = 0;
 
 	for (int i = 0; i < count; i++)
-		sent += processes[i].alive && kill(processes[i].pid, number) == 0;
+		sent += processes[i].alive && processes[i].wait_status == MT_STATUS_UNKNOWN
+			&& kill(processes[i].pid, number) == 0;
 	free(processes);
 	return sent;
 }

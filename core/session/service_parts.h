@@ -12,6 +12,14 @@
 #define PAUSE_MS 10
 #define UNREAPED_MAX 64 /* each has a trace that waits in memory */
 
+/* Forked children without an event yet, for a list; sent: those that it has got. */
+struct mt_silent {
+	struct {
+		pid_t pid, parent;
+	} * items;
+	uint32_t count, capacity, sent;
+};
+
 struct mt_peer {
 	int fd;
 	struct mt_process *watched; /* NULL: no watcher */
@@ -19,6 +27,7 @@ struct mt_peer {
 	/* it has asked for the processes (those that have ended, too), and was sent those up to */
 	bool listing, listing_all;
 	uint32_t listed;
+	struct mt_silent silent;
 	struct ucred who;
 };
 
@@ -98,6 +107,13 @@ bool mt_service_names_no_session(pid_t pid);
 void mt_service_add_stranger(struct mt_service *s, pid_t pid, uint64_t start_time);
 /* Counts whoever was there at the last look already. */
 void mt_service_look_for_strangers(struct mt_service *s);
+
+/* ---- service_silent.c ---- */
+/* Fills the list with the children of recorded processes that were forked and have no event yet. */
+void mt_service_look_for_silent(struct mt_recorder *r, struct mt_silent *list);
+/* False: it is one of them no more. */
+bool mt_service_describe_silent(struct mt_recorder *r, const struct mt_silent *list, uint32_t index,
+	struct mt_session_process *line);
 
 /* ---- service.c ---- */
 void mt_service_read_terminal(struct mt_service *s);

@@ -246,6 +246,13 @@ void mt_service_list_processes(struct mt_recorder *r, struct mt_peer *p)
 		if (!send_with(p->fd, &line, sizeof line, NULL, 0))
 			return;
 	}
+	for (; p->listing_all && p->silent.sent < p->silent.count; p->silent.sent++) {
+		struct mt_session_process line;
+
+		if (mt_service_describe_silent(r, &p->silent, p->silent.sent, &line)
+			&& !send_with(p->fd, &line, sizeof line, NULL, 0))
+			return;
+	}
 	p->listing = !welcome(r, p, NULL, 0);
 }
 
@@ -297,6 +304,8 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		p->listing = true;
 		p->listing_all = m->a != 0;
 		p->listed = 0;
+		if (p->listing_all)
+			mt_service_look_for_silent(r, &p->silent);
 		mt_service_list_processes(r, p);
 		break;
 	case MT_MESSAGE_INTERVAL:
@@ -323,6 +332,7 @@ void mt_service_drop(struct mt_service *s, unsigned index)
 	struct mt_process *watched = s->peers[index].watched;
 
 	close(s->peers[index].fd);
+	free(s->peers[index].silent.items);
 	s->peer_count--; /* in order of their coming */
 	memmove(&s->peers[index], &s->peers[index + 1], (s->peer_count - index) * sizeof *s->peers);
 	count_watchers(s, watched);

@@ -49,6 +49,8 @@ struct mt_session_process {
 	uint32_t blind;    /* enum mt_blind_reason of its own allocations; 0: they were seen */
 	/* 1: of a saved trace: the process went on with another image */
 	uint32_t followed;
+	/* 1: a forked child that has not allocated yet: it has no recording */
+	uint32_t silent;
 	/* leaked: not freed; suppressions are not applied */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,
 		lost_events;
@@ -109,7 +111,8 @@ pid_t mt_session_front(const struct mt_session_entry *);
 /* The processes of a running session, the root first (caller frees); count or negative errno. */
 int mt_session_processes(const char *name, struct mt_session_process **processes,
 	struct mt_err *err);
-/* Those that have ended, too: each as its last image was. Totals are as of a moment ago. */
+/* Those that have ended, too, each as its last image was, and forked children that have not
+ * allocated yet. Totals are as of a moment ago. */
 int mt_session_all_processes(const char *name, struct mt_session_process **processes,
 	struct mt_err *err);
 

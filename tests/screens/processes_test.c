@@ -2,10 +2,14 @@
  * of a session that runs. */
 #include "screens.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static const struct golden goldens[] = {
 	GOLDEN("processes-100x30", 100, 30, "9"),
@@ -126,6 +130,56 @@ static void check_end_away(struct tests *t)
 	ok = terminal_wait_end(&terminal) && ok;
 	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 6,
 		"the program ends while another recording is seen");
+	terminal_close(&terminal);
+}
+
+/* A daemon that has not allocated since it was forked is listed with its workers, its row fills in
+ * once it allocates, and it ends when the session is ended. */
+static void check_daemon(struct tests *t)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char program[1024], fifo[1024];
+	char *argv[] = {t->memtui, "run", "-f", "-o", "daemon.dat", "--", program, fifo, NULL};
+	struct terminal terminal;
+
+	snprintf(program, sizeof program, "%s/daemon", t->scratch);
+	snprintf(fifo, sizeof fifo, "%s/daemon.fifo", t->scratch);
+	unlink(fifo);
+	if (mkfifo(fifo, 0600) < 0)
+		tell(t, false, "a FIFO can be made");
+	terminal_start(&terminal, 24, 80, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "program exited (0)");
+
+	terminal_type(&terminal, "9");
+	ok = ok && wait_count(&terminal, " running ", 2)
+		&& wait_count(&terminal, " running          0B      0B       0    daemon", 1);
+	tell(t, ok, "a daemon is listed before it allocates");
+	terminal_type(&terminal, "/running 0B\r\r");
+	ok = ok && terminal_wait_text(&terminal, "has not allocated yet: there is nothing to show");
+	tell(t, ok, "and Enter says that there is nothing to show");
+	int writer = open(fifo, O_WRONLY | O_NONBLOCK);
+
+	ok = ok && writer >= 0 && write(writer, "x", 1) == 1
+		&& terminal_wait_text(&terminal, "4.9k       1    daemon");
+	tell(t, ok, "its row fills in once it allocates");
+	if (!ok)
+		show(&terminal);
+	if (writer >= 0)
+		close(writer);
+	terminal_type(&terminal, "Qe");
+	ok = terminal_wait_end(&terminal) && ok;
+	terminal_close(&terminal);
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	ok = ok && terminal_wait_text(&terminal, "1 process still runs"); /* the worker */
+	terminal_type(&terminal, "Qe");
+	ok = terminal_wait_end(&terminal) && ok;
+	writer = open(fifo, O_WRONLY | O_NONBLOCK);
+	tell(t, ok && writer < 0 && errno == ENXIO,
+		"a daemon that has not allocated ends with its session");
+	if (writer >= 0)
+		close(writer);
 	terminal_close(&terminal);
 }
 
@@ -296,6 +350,7 @@ int main(int argc, char **argv)
 	if (wanted("live")) {
 		check_live(&t);
 		check_end_away(&t);
+		check_daemon(&t);
 	}
 	return t.failed != 0;
 }

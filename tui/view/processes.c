@@ -69,6 +69,7 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 			p->untraced);
 	snprintf(text, sizeof text, "%s%s%.128s",
 		mt_processes_is_shown(app, p) ? "shown in all views"
+			: p->silent           ? "forked: it has not allocated yet"
 			: p->alive || *p->trace_path
 			? mt_keymap_words(keys, sizeof keys, "{open} shows it")
 			: p->blind ? "it has no trace: its allocations were not seen"
@@ -301,6 +302,9 @@ static void open_selected(struct mt_app *app)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
 	else if (!p->recorded)
 		mt_app_say(app, "process %d was not recorded: it has no data to show", (int)p->pid);
+	else if (p->silent)
+		mt_app_say(app, "process %d has not allocated yet: there is nothing to show",
+			(int)p->pid);
 	else if (!live && !*p->trace_path)
 		mt_app_say(app, "process %d left no trace: it allocated nothing", (int)p->pid);
 	else
