@@ -116,6 +116,21 @@ static struct mt_list *list(struct mt_app *app)
 
 /* ---- drawing ---- */
 
+/* How many bars a merged cell stands for: the longest words that fit. */
+static void merged_text(struct mt_app *app, const struct mt_icicle_cell *cell, int room, char *out,
+	size_t len)
+{
+	snprintf(out, len, "%u smaller", cell->merged);
+	if (mt_text_width(out) > room)
+		snprintf(out, len, "+%u", cell->merged);
+	if (mt_text_width(out) > room)
+		snprintf(out, len, "%u", cell->merged);
+	if (mt_text_width(out) > room)
+		snprintf(out, len, "%s", mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ELLIPSIS));
+	if (mt_text_width(out) > room)
+		snprintf(out, len, "%s", room > 0 ? "+" : "");
+}
+
 /* Function, value and percentage, as far as there is room for them whole; a merged cell counts. */
 static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int room, char *out,
 	size_t len)
@@ -123,11 +138,7 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	char name[512], value[17], all[640];
 
 	if (cell->merged) {
-		snprintf(out, len, "%u smaller", cell->merged); /* each than a name needs */
-		if (mt_text_width(out) > room)
-			snprintf(out, len, "%u", cell->merged);
-		if (mt_text_width(out) > room)
-			*out = '\0';
+		merged_text(app, cell, room, out, len);
 		return;
 	}
 	mt_icicle_name(app, cell->node, name, sizeof name);
