@@ -241,8 +241,12 @@ static void check_restore(struct tests *t)
 		"the next visit says that it begins with them");
 	tell(t, visit(t, &s, NULL, "j", "filter: site_", "Q"), "the filter is there");
 	tell(t, visit(t, &s, NULL, "j", "[3Tree]", "Q"), "so is the view");
-	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"),
+	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "2\\main\rQ"),
 		"--fresh begins with the main view");
+	tell(t,
+		visit(t, &s, NULL, "j", "filter: site_", "Q")
+			&& visit(t, &s, NULL, "j", "[3Tree]", "Q"),
+		"and leaves the saved view as it was");
 	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"),
 		"a filter on the command line wins");
 	tell(t, visit(t, &s, NULL, "\033[15~", "folds were reset", "Q"), "F5 goes back");

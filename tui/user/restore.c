@@ -19,6 +19,7 @@
 struct mt_restore {
 	char *first;  /* lines: the view as options and settings made it */
 	bool waiting; /* for the program to be known */
+	bool fresh;   /* the saved view is neither used nor changed */
 	bool view_given, filter_given, sort_given; /* by options or operands, which win */
 };
 
@@ -134,6 +135,7 @@ void mt_restore_begin(struct mt_app *app, const struct mt_ui_options *o)
 	r->view_given = o->baseline;
 	r->filter_given = o->filter;
 	r->sort_given = o->sort;
+	r->fresh = o->fresh;
 	r->waiting = !o->fresh && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
 	mt_restore_try(app);
 }
@@ -222,7 +224,8 @@ void mt_restore_keep(struct mt_app *app)
 {
 	struct mt_restore *r = app->restore;
 	/* home: a child is seen */
-	bool wanted = r && !app->home && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
+	bool wanted =
+		r && !r->fresh && !app->home && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
 	char *path = wanted ? path_of(app) : NULL, *text;
 	struct mt_err err = {0};
 
