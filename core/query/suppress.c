@@ -34,6 +34,16 @@ void mt_suppressions_free(struct mt_suppressions *s)
 	free(s);
 }
 
+int mt_suppressions_add_own(struct mt_suppressions *s, const struct mt_symbols *symbols,
+	struct mt_err *err)
+{
+	const char *text = mt_strings_get(&symbols->strings, symbols->suppressions);
+
+	return symbols->embedded == MT_EMBEDDED_TEXT
+		? mt_suppressions_parse(s, text, strlen(text), "__lsan_default_suppressions", err)
+		: 0;
+}
+
 uint32_t mt_suppressions_count(const struct mt_suppressions *s)
 {
 	return s->count;

@@ -30,6 +30,10 @@ int mt_suppressions_read(struct mt_suppressions *, const char *path, struct mt_e
 uint32_t mt_suppressions_fault_count(const struct mt_suppressions *);
 const char *mt_suppressions_fault(const struct mt_suppressions *, uint32_t i);
 void mt_suppressions_add_builtin(struct mt_suppressions *);
+/* The rules that the program has itself (__lsan_default_suppressions), as far as its names tell.
+ * Negative: they are ignored, and err says why. */
+int mt_suppressions_add_own(struct mt_suppressions *, const struct mt_symbols *,
+	struct mt_err *err);
 uint32_t mt_suppressions_count(const struct mt_suppressions *);
 const struct mt_suppression *mt_suppressions_at(const struct mt_suppressions *, uint32_t rule);
 

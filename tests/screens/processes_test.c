@@ -331,6 +331,27 @@ static void check_suppressed(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* The rules of the program count on the screen as in reports. */
+static void check_own_rules(struct tests *t)
+{
+	struct tests of = *t;
+	struct terminal terminal;
+	char trace[1024];
+
+	snprintf(trace, sizeof trace, "%s/own.dat", t->scratch);
+	of.trace = trace;
+	open_trace(&of, &terminal, 24, 80, NULL);
+	bool ok = terminal_wait_text(&terminal, " (2.9k suppressed) ")
+		&& terminal_wait_text(&terminal, "1 suppressed (X)") && !count(&terminal, "known");
+
+	terminal_type(&terminal, "X");
+	ok = ok && terminal_wait_text(&terminal, " known ");
+	tell(t, ok, "the program's own rules hide its leaks, and X shows them");
+	if (!ok)
+		show(&terminal);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv), of = t;
@@ -346,6 +367,7 @@ int main(int argc, char **argv)
 		check_alone(&t);
 		check_nameless(&t);
 		check_suppressed(&t);
+		check_own_rules(&t);
 	}
 	if (wanted("live")) {
 		check_live(&t);

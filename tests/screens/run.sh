@@ -43,9 +43,11 @@ sh "$here/../programs/leaks/build.sh" "$scratch/leaks" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/keeps" "$here/../programs/keeps.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/told" "$here/../programs/told.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/daemon" "$here/../programs/daemon.c" || exit 1
+$cc -O0 -g -fno-builtin -o "$scratch/own_rules" "$here/../programs/own_rules.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/many" "$here/../programs/many.c" || exit 1
 printf 'void *newterm(void);\nvoid *newterm(void) { return 0; }\n' | $cc -shared -fPIC -o "$scratch/no_screen.so" -x c - || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
+"$build/memtui" record -o "$scratch/own.dat" -- "$scratch/own_rules" >"$scratch/record.own.log" 2>&1 || exit 1
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
 cp -a "$scratch" "$scratch.waits" || exit 1
 

@@ -49,7 +49,6 @@ int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_argu
 void mt_command_own_suppressions(struct mt_suppressions *rules,
 	const struct mt_arguments *arguments, const struct mt_symbols *symbols)
 {
-	const char *text = mt_strings_get(&symbols->strings, symbols->suppressions);
 	struct mt_err err = {0};
 	uint32_t faults = rules ? mt_suppressions_fault_count(rules) : 0;
 
@@ -60,10 +59,7 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 			       "__lsan_default_suppressions() does more than return a text; give "
 			       "them with "
 			       "--suppressions");
-	else if (symbols->embedded == MT_EMBEDDED_TEXT
-		&& mt_suppressions_parse(rules, text, strlen(text), "__lsan_default_suppressions",
-			   &err)
-			< 0)
+	else if (mt_suppressions_add_own(rules, symbols, &err) < 0)
 		mt_command_say("the program's own suppressions are ignored: %s", err.text);
 	say_faults(rules, faults);
 	mt_suppressions_add_builtin(rules);

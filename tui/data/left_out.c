@@ -11,6 +11,7 @@ void mt_by_rule_update(struct mt_by_rule *r, const struct mt_data *d)
 	const struct mt_profile *p = d->whole;
 	struct mt_suppressions *rules;
 	struct mt_suppressed suppressed = {0};
+	struct mt_err ignored = {0};
 
 	if (!mt_info_knows_leaks(&p->info)) {
 		r->count = 0;
@@ -19,6 +20,7 @@ void mt_by_rule_update(struct mt_by_rule *r, const struct mt_data *d)
 	if (r->count == p->group_count && r->names == d->symbols->generation)
 		return;
 	rules = mt_suppressions_new();
+	mt_suppressions_add_own(rules, d->symbols, &ignored);
 	mt_suppressions_add_builtin(rules);
 	mt_suppress(&suppressed, rules, p, d->symbols);
 	r->groups = mt_resize(r->groups, (size_t)p->group_count + 1);

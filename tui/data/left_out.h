@@ -1,12 +1,12 @@
-/* Groups that are suppressed, and so in no list: by the built-in rules, or because somebody judged
- * them so. */
+/* Groups that are suppressed, and so in no list: by the rules of the program and the built-in
+ * ones, as in reports, or because somebody judged them so. */
 #ifndef MT_TUI_LEFT_OUT_H
 #define MT_TUI_LEFT_OUT_H
 
 #include "core/query/fingerprint.h"
 #include "tui/app.h"
 
-/* Which groups the built-in rules suppress, as of these names. */
+/* Which groups these rules suppress, as of these names. */
 struct mt_by_rule {
 	uint8_t *groups;
 	uint32_t count;

@@ -19,8 +19,8 @@ struct mt_triage_ui {
 	/* by group of the whole recording: a state, or MT_TRIAGE_CAME_BACK */
 	uint8_t *shown;
 	uint32_t shown_count;
-	/* What the C library and the dynamic linker keep to the end is no leak of the program's:
-	 * the built-in rules of every command hold on the screen, too. */
+	/* The rules of the program, and the built-in ones for what the C library and the dynamic
+	 * linker keep to the end, hold on the screen as in every command. */
 	struct mt_by_rule by_rule;
 	uint8_t *marked; /* by group */
 	uint32_t marked_capacity, marked_count;
@@ -62,7 +62,7 @@ uint64_t mt_triage_suppressed_bytes(const struct mt_app *, const struct mt_profi
 const char *mt_triage_words(struct mt_app *, uint32_t group);
 /* NULL: nothing was said */
 const struct mt_judgement *mt_triage_of(struct mt_app *, uint32_t group);
-/* Nobody has judged it; a built-in rule suppresses it. */
+/* Nobody has judged it; a rule suppresses it. */
 bool mt_triage_is_by_rule(const struct mt_triage_ui *, uint32_t group);
 bool mt_triage_is_marked(struct mt_app *, uint32_t group);
 /* Mark and letter of a group into the three columns before a line's first number. */
