@@ -120,6 +120,7 @@ stops none.dat ./waits f
 "$memtui" record -o whole.dat ./waits </dev/null 2>/dev/null
 if grep -q 'live at its end 4.0k in 1 block' kept.dat.err; then ok "stopped: closing line"; else not_ok "stopped: closing line" "$(cat kept.dat.err)"; fi
 stops family.dat sh -c './waits; true'
+grep -qE ' peak +live +resident ' family.dat.err && ok "stopped: the list of processes is headed live" || not_ok "stopped: the list of processes is headed live" "$(cat family.dat.err)"
 if [ "$(grep -c '(it went on: live, not leaked)$' family.dat.err)" = 2 ]; then ok "stopped: closing line of each process"; else not_ok "stopped: closing line of each process" "$(cat family.dat.err)"; fi
 json "stopped: leaks are not known" 'd["complete"] and not d["leaks_known"] and d["leaked_bytes"] == 4096' info --format json kept.dat
 json "ended: leaks are known" 'd["complete"] and d["leaks_known"]' info --format json whole.dat

@@ -256,6 +256,15 @@ static void say_untraced(const struct mt_session *session, bool stream)
 			       : "");
 }
 
+/* Heads what was not freed: it has leaked only if all these programs were recorded to their end. */
+static const char *left_heading(const struct mt_session_process *processes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (processes[i].recorded && (processes[i].failed || processes[i].stopped))
+			return "live";
+	return "leaked";
+}
+
 /* A line for each image, if there is more than the root's one. */
 static void say_processes(struct mt_session *session)
 {
@@ -269,7 +278,7 @@ static void say_processes(struct mt_session *session)
 		mt_command_say("what each process did, program by program:");
 		mt_command_say("%*s %*s %*s %*s %*s%*s  %-*s  %s", w.pid, "process", w.pid,
 			"parent", w.allocations, w.file ? "allocs" : "allocations", w.size, "peak",
-			w.size, "leaked", w.resident,
+			w.size, left_heading(session->processes, shown), w.resident,
 			!w.resident      ? ""
 				: w.file ? "rss"
 					 : "resident",
