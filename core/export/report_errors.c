@@ -100,6 +100,11 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 		mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->size);
 		fprintf(out, ", a block of %s", n[1]);
 	}
+	if (e->offset) {
+		mt_report_number(n[0], part->report, MT_UNIT_BYTES, e->offset);
+		mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->size);
+		fprintf(out, ", %s behind the beginning of a live block of %s", n[0], n[1]);
+	}
 	if (e->count > 1) {
 		mt_report_number(n[0], part->report, MT_UNIT_TIME, e->call.time_ns);
 		mt_report_number(n[1], part->report, MT_UNIT_TIME, e->last_ns);
@@ -266,6 +271,8 @@ static void put_json_error(struct mt_json *json, struct part *part, const struct
 		mt_json_null(json);
 	else
 		mt_json_number(json, e->address);
+	if (e->offset)
+		number(json, "offset_in_block", e->offset);
 	put_json_block(json, part, e);
 	mt_json_key(json, "free_before");
 	if (e->before.kind == MT_KIND_NONE && e->before.time_ns == 0) {

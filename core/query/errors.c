@@ -258,7 +258,18 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 		.last_ns = s->call.time_ns,
 	};
 
-	if (s->has_block) {
+	const struct mt_address_block *around =
+		s->has_block ? NULL : mt_strays_around(&h->strays, s);
+
+	if (around) {
+		e.group = around->group;
+		e.number = around->number;
+		e.size = around->size;
+		e.allocated_ns = around->time_ns;
+		e.allocated_thread = around->thread;
+		e.offset = s->address - around->address;
+		e.doubt = e.doubt == MT_ERROR_DOUBT_HISTORY ? MT_ERROR_DOUBT_NONE : e.doubt;
+	} else if (s->has_block) {
 		e.group = s->group;
 		e.number = s->number;
 		e.bytes = e.size = s->size;

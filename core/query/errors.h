@@ -54,13 +54,17 @@ struct mt_error_call {
 struct mt_error {
 	enum mt_error_type type;
 	enum mt_error_doubt doubt;
-	uint32_t group;        /* of the blocks; MT_NO_GROUP: there were none */
+	/* of the blocks; of a free of an unknown address: of the one that has it inside; or
+	 * MT_NO_GROUP */
+	uint32_t group;
 	uint64_t count, bytes; /* of the blocks */
 	uint64_t last_ns;
 	/* The first of them: */
 	uint64_t address; /* of a mismatch 0: not asked for */
 	uint64_t number, size, allocated_ns;
 	uint32_t allocated_thread;
+	/* of a free of an unknown address: so far behind the beginning of the block, which lives */
+	uint64_t offset;
 	/* of a double free: what had ended the block; else kind is MT_KIND_NONE */
 	struct mt_error_call before;
 	struct mt_error_call call; /* the wrong one */

@@ -176,6 +176,22 @@ static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
 	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
 }
 
+/* Whether the address of a stray lies within the block, behind its beginning. */
+static bool surrounds(const struct mt_strays *s, const struct mt_allocation *a)
+{
+	uint32_t low = 0, high = s->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s->items[middle].address > a->address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < s->count && s->items[low].address - a->address < a->size;
+}
+
 /* A block is noted with the first stray behind its allocation; one that is allocated later in its
  * place. */
 void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
@@ -184,6 +200,8 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 	const struct mt_strays_slot *slot =
 		a->address ? table_find(&s->by_address, a->address) : NULL;
 
+	if (a->end_ns == MT_LIVE && a->address && surrounds(s, a))
+		mt_address_index_add(&s->around, a);
 	if (!slot)
 		return;
 	uint32_t at = behind(s, slot, a->number);
@@ -225,6 +243,7 @@ static void inherit(struct mt_stray *stray, const struct mt_stray *before)
 
 void mt_strays_settle(struct mt_strays *s)
 {
+	mt_address_index_arrange(&s->around);
 	table_make(&s->by_number, s->count);
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (i && !s->items[i].has_block && s->items[i - 1].has_block
@@ -233,6 +252,14 @@ void mt_strays_settle(struct mt_strays *s)
 		if (s->items[i].has_block)
 			table_count(&s->by_number, s->items[i].number, i);
 	}
+}
+
+const struct mt_address_block *mt_strays_around(const struct mt_strays *s,
+	const struct mt_stray *stray)
+{
+	const struct mt_address_block *b = mt_address_index_find(&s->around, stray->address);
+
+	return b && b->number < stray->place && b->address != stray->address ? b : NULL;
 }
 
 /* Those of one block follow each other. */
@@ -246,6 +273,7 @@ void mt_strays_match(struct mt_strays *s, const struct mt_allocation *a)
 
 void mt_strays_free(struct mt_strays *s)
 {
+	mt_address_index_free(&s->around);
 	free(s->items);
 	free(s->by_address.slots);
 	free(s->by_number.slots);

@@ -3,6 +3,7 @@
 #ifndef MT_QUERY_STRAYS_H
 #define MT_QUERY_STRAYS_H
 
+#include "core/query/address_index.h"
 #include "core/query/errors.h"
 
 #define MT_STRAYS_MAX (1u << 18) /* looked into; what comes later is counted */
@@ -35,6 +36,8 @@ struct mt_strays {
 	uint32_t count, capacity;
 	uint64_t seen; /* all that there are */
 	bool resumed;  /* the events begin at a checkpoint */
+	/* blocks that live at the end, and have such an address inside */
+	struct mt_address_index around;
 	struct mt_strays_table by_address, by_number;
 };
 
@@ -44,6 +47,8 @@ int mt_strays_gather(struct mt_strays *, const struct mt_source *, struct mt_err
 void mt_strays_visit(struct mt_strays *, const struct mt_allocation *);
 /* When all were told. */
 void mt_strays_settle(struct mt_strays *);
+/* Then: the block that had the address inside when it was freed, and lives still; or NULL. */
+const struct mt_address_block *mt_strays_around(const struct mt_strays *, const struct mt_stray *);
 /* Then: an allocation that the filter takes. */
 void mt_strays_match(struct mt_strays *, const struct mt_allocation *);
 void mt_strays_free(struct mt_strays *);

@@ -141,6 +141,10 @@ def unknown_frees():
     say("frees of what malloc has not given", (counts(d, "unknown_free") != (3, 0) or counts(d, "double_free") != (0, 0)
         or addresses.get(first) != "end_first:True" or addresses.get(second) != "end_second:True"
         or any(e["allocation"] or e["free_before"] for e in d["errors"])) and d)
+    d = load("inside.dat")
+    e = d["errors"][0] if d["errors"] else {}
+    say("a free within a live block names the block", (counts(d, "unknown_free") != (1, 0) or e["offset_in_block"] != 16
+        or e["address"] != int(truth("inside")[0], 16) + 16 or e["allocation"]["size"] != 72) and d)
     info = subprocess.run([MEMTUI, "info", "unknown.dat"], capture_output=True, text=True, timeout=240).stdout
     say("info names the command", "3 frees of unknown addresses: see 'memtui errors'" not in info and info)
     d = load("pause.dat")

@@ -28,6 +28,7 @@ GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record double_plain -- ./errors doubl
 timeout 240 env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MEMTUI_OUTPUT="$tmp/alone.dat" LD_PRELOAD="$build/libmemtui.so" \
 	./errors double >alone.truth
 record abort --free-stacks -- ./errors abort
+record inside --free-stacks -- ./errors inside
 record unknown --free-stacks -- ./errors unknown
 record pause --free-stacks -- ./errors pause
 record fork --free-stacks -- ./errors fork

@@ -1,6 +1,7 @@
 // errors MODE: what a program can do wrongly with its blocks, on purpose and so that glibc lets it pass; prints the truth.
 // mismatches: every way to allocate with every way to free, a line "ALLOCATING-FUNCTION FREEING-FUNCTION KIND KIND BYTES" each.
 // double: blocks freed twice; runs under GLIBC_TUNABLES=glibc.malloc.tcache_count=0. abort: once more, so that glibc ends it.
+// inside: a free of an address within a block.
 // unknown: frees of what malloc has not given. pause: frees of what was allocated in a pause. fork: a child frees its parent's.
 #include <cstdint>
 #include <cstdio>
@@ -161,6 +162,17 @@ static int aborts()
 	return 0;
 }
 
+// A free within a block, which goes on.
+static int inside()
+{
+	char *p = static_cast<char *>(fourth());
+
+	printf("%p\n", static_cast<void *>(p));
+	fflush(stdout);
+	end_first(p + 16);
+	return 0;
+}
+
 // Chunks of 64 bytes as malloc has them, each followed by another.
 alignas(16) static uint64_t fake[64];
 static int unknown()
@@ -207,7 +219,7 @@ static int fork_and_free()
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*run)(); } modes[] = {{"mismatches", mismatches}, {"double", double_frees},
-		{"abort", aborts}, {"unknown", unknown}, {"pause", pause_in_between}, {"fork", fork_and_free}};
+		{"abort", aborts}, {"inside", inside}, {"unknown", unknown}, {"pause", pause_in_between}, {"fork", fork_and_free}};
 
 	setvbuf(stdout, nullptr, _IONBF, 0);
 	for (auto &mode : modes)

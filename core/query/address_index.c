@@ -1,0 +1,87 @@
+#include "core/query/address_index.h"
+
+#include <stdlib.h>
+
+void mt_address_index_add(struct mt_address_index *index, const struct mt_allocation *a)
+{
+	MT_GROW(index->blocks, index->count, index->capacity);
+	index->blocks[index->count++] = (struct mt_address_block){.address = a->address,
+		.size = a->size,
+		.number = a->number,
+		.time_ns = a->time_ns,
+		.group = a->group,
+		.thread = a->thread};
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct mt_address_block *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void mt_address_index_arrange(struct mt_address_index *index)
+{
+	if (index->count)
+		qsort(index->blocks, index->count, sizeof *index->blocks, compare);
+}
+
+uint32_t mt_address_index_behind(const struct mt_address_index *index, uint64_t address)
+{
+	uint32_t low = 0, high = index->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (index->blocks[middle].address > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+const struct mt_address_block *mt_address_index_find(const struct mt_address_index *index,
+	uint64_t address)
+{
+	uint32_t at = mt_address_index_behind(index, address);
+	const struct mt_address_block *block = at ? &index->blocks[at - 1] : NULL;
+
+	return block && (address == block->address || address - block->address < block->size)
+		? block
+		: NULL;
+}
+
+/* ---- of an instant ---- */
+
+struct making {
+	struct mt_address_index *index;
+	uint64_t time_ns;
+};
+
+static int visit(void *context, const struct mt_allocation *a)
+{
+	const struct making *m = context;
+
+	if (a->time_ns <= m->time_ns && (a->end_ns == MT_LIVE || a->end_ns > m->time_ns))
+		mt_address_index_add(m->index, a);
+	return 0;
+}
+
+int mt_address_index_make(struct mt_address_index *index, const struct mt_source *source,
+	uint64_t time_ns, struct mt_err *err)
+{
+	struct making m = {index, time_ns};
+	int status = mt_scan_allocations(source, NULL, MT_SCAN_ADDRESSES, visit, &m, err);
+
+	mt_address_index_arrange(index);
+	return status;
+}
+
+void mt_address_index_free(struct mt_address_index *index)
+{
+	free(index->blocks);
+	*index = (struct mt_address_index){0};
+}
