@@ -93,6 +93,7 @@ uint32_t mt_build_node(struct mt_build *b, uint32_t parent, uint32_t pc)
 
 uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned kind)
 {
+	mt_assert(b->source->domains & (kind == MT_KIND_POOL ? MT_SOURCE_POOLS : MT_SOURCE_HEAP));
 	uint32_t leaf = mt_build_node(b, node, kind);
 
 	while (b->group_of_count <= leaf) {
