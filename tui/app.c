@@ -101,7 +101,7 @@ uint32_t mt_app_scopes(struct mt_app *app)
 	uint32_t scopes = 1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS
 		| 1u << MT_SCOPE_FIND | 1u << MT_SCOPE_APP | 1u << MT_SCOPE_OUT;
 
-	if (mt_app_live(app) || mt_recording_grows(app->data.recording))
+	if (mt_app_live(app) || app->data.recording->import)
 		scopes |= 1u << MT_SCOPE_LIVE;
 	return scopes | mt_app_focus(app)->scopes;
 }

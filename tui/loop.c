@@ -307,7 +307,7 @@ static int timeout(struct loop *loop)
 		at = loop->next_output;
 	uint64_t import = loop->next_import > news ? loop->next_import : news;
 
-	if (mt_recording_grows(app->data.recording) && !app->data.frozen && import < at)
+	if (app->data.recording->import && !app->data.frozen && import < at)
 		at = import;
 	if (loop->next_difference < at)
 		at = loop->next_difference;
@@ -420,7 +420,7 @@ static void run_timers(struct loop *loop)
 			app->data_dirty = true;
 		loop->next_names = busy ? now + names_ms : 0;
 	}
-	if (mt_recording_grows(app->data.recording) && !app->data.frozen && now >= loop->next_import
+	if (app->data.recording->import && !app->data.frozen && now >= loop->next_import
 		&& !news_wait_until(loop, now)) {
 		loop->next_import = now + app->frame_ms;
 		take_news(loop, true);

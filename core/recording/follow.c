@@ -121,11 +121,6 @@ bool mt_recording_take_trace(struct mt_recording *r, const struct mt_recording *
 	return true;
 }
 
-const struct mt_generation *mt_recording_now(const struct mt_recording *r)
-{
-	return &r->now;
-}
-
 struct mt_symbols *mt_recording_change_symbols(struct mt_recording *r)
 {
 	return mt_generation_change_symbols(&r->now);
@@ -134,31 +129,6 @@ struct mt_symbols *mt_recording_change_symbols(struct mt_recording *r)
 bool mt_recording_names_busy(const struct mt_recording *r)
 {
 	return r->symbolizer && (r->names_wait || mt_symbolizer_busy(r->symbolizer));
-}
-
-bool mt_recording_is_live(const struct mt_recording *r)
-{
-	return r->live;
-}
-
-bool mt_recording_grows(const struct mt_recording *r)
-{
-	return r->import;
-}
-
-struct mt_client *mt_recording_client(const struct mt_recording *r)
-{
-	return r->client;
-}
-
-uint64_t mt_recording_image(const struct mt_recording *r)
-{
-	return r->image;
-}
-
-bool mt_recording_lost_recorder(const struct mt_recording *r)
-{
-	return r->lost_recorder;
 }
 
 void mt_recording_note_lost_recorder(struct mt_recording *r)

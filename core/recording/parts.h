@@ -1,21 +1,9 @@
-/* Private to core/recording: what a recording consists of. */
+/* Private to core/recording: how a recording is opened. */
 #ifndef MT_RECORDING_PARTS_H
 #define MT_RECORDING_PARTS_H
 
 #include "core/recording/packing.h"
 #include "core/recording/recording.h"
-
-struct mt_recording {
-	struct mt_generation now;
-	char *path;                       /* NULL: a session */
-	struct mt_client *client;         /* a session, else NULL */
-	struct mt_import *import;         /* a stand-alone recording that grows, else NULL */
-	struct mt_symbolizer *symbolizer; /* NULL: no names come in the background */
-	uint64_t image;                   /* as mt_client_image */
-	const struct mt_source_facts *source;
-	bool live, lost_recorder, names_wait, damaged;
-	char fault[512], note[512]; /* "": none */
-};
 
 struct mt_recording *mt_recording_new(const char *path);
 

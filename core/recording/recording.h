@@ -20,7 +20,23 @@ struct mt_open_options {
 	void *context;
 };
 
-struct mt_recording;
+/* Others only read it. */
+struct mt_recording {
+	/* What is known: valid until the next update, in the thread that updates. Another thread
+	 * holds it. */
+	struct mt_generation now;
+	bool live;                /* the recording goes on */
+	bool lost_recorder;       /* the session's has gone */
+	struct mt_client *client; /* a session, else NULL */
+	uint64_t image;           /* as mt_client_image; 0: a file */
+	struct mt_import *import; /* a stand-alone recording that grows, else NULL */
+	/* private to core/recording */
+	char *path;                       /* NULL: a session */
+	struct mt_symbolizer *symbolizer; /* NULL: no names come in the background */
+	const struct mt_source_facts *source;
+	bool names_wait, damaged;
+	char fault[512], note[512]; /* "": none */
+};
 /* path: "-" is standard input. NULL on error. A file that can be read in part is opened, see
  * mt_recording_facts. */
 struct mt_recording *mt_recording_open(const char *path, const struct mt_open_options *,
@@ -28,10 +44,6 @@ struct mt_recording *mt_recording_open(const char *path, const struct mt_open_op
 /* A process of a running session; 0: its root. Its names come in the background. */
 struct mt_recording *mt_recording_attach(const char *session, pid_t process, struct mt_err *err);
 void mt_recording_free(struct mt_recording *);
-
-/* What is known now: valid until the next update, in the thread that updates. Another thread holds
- * it. */
-const struct mt_generation *mt_recording_now(const struct mt_recording *);
 
 /* ---- names ---- */
 /* The file's own; false: it has none. err: set where they are damaged, which is as having none. */
@@ -66,12 +78,6 @@ unsigned mt_recording_update(struct mt_recording *, bool published);
 bool mt_recording_take_trace(struct mt_recording *, const struct mt_recording *trace);
 
 /* ---- what it is ---- */
-bool mt_recording_is_live(const struct mt_recording *); /* the recording goes on */
-bool mt_recording_grows(const struct mt_recording *);   /* it is a file that does */
-/* Of a session; NULL: it is a file. Borrowed. */
-struct mt_client *mt_recording_client(const struct mt_recording *);
-uint64_t mt_recording_image(const struct mt_recording *);     /* as mt_client_image; 0: a file */
-bool mt_recording_lost_recorder(const struct mt_recording *); /* the session's has gone */
 /* The socket told so, and no update did. */
 void mt_recording_note_lost_recorder(struct mt_recording *);
 

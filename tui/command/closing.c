@@ -30,7 +30,7 @@ int mt_closing_load(struct mt_closing *c, const char *path, const struct mt_argu
 	if (status < 0)
 		return status;
 	mt_recording_read_names(c->recording, NULL);
-	const struct mt_generation *now = mt_recording_now(c->recording);
+	const struct mt_generation *now = &c->recording->now;
 
 	mt_command_own_suppressions(rules, &own, now->symbols);
 	mt_suppress(&c->suppressed, rules, now->profile, now->symbols);

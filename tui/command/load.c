@@ -7,7 +7,7 @@
 
 void mt_command_say_unreadable(const struct mt_recording *recording)
 {
-	const struct mt_generation *now = mt_recording_now(recording);
+	const struct mt_generation *now = &recording->now;
 	char *unreadable = mt_symbols_unreadable(now->profile, now->symbols);
 
 	if (unreadable)
@@ -17,7 +17,7 @@ void mt_command_say_unreadable(const struct mt_recording *recording)
 
 static void say_losses(struct mt_recording *recording, const char *path)
 {
-	const struct mt_generation *now = mt_recording_now(recording);
+	const struct mt_generation *now = &recording->now;
 	const struct mt_info *info = &now->profile->info;
 	struct mt_facts facts = mt_recording_facts(recording);
 	const char *reason = NULL;
@@ -68,7 +68,7 @@ static void open_names(struct mt_recording *recording, const struct mt_open_opti
 	if (mt_recording_complete_names(recording, options, mt_command_say, &err) < 0)
 		mt_command_say("%s", err.text);
 	mt_command_say_unreadable(recording);
-	say_cut(mt_recording_now(recording)->profile, path);
+	say_cut(recording->now.profile, path);
 }
 
 struct mt_recording *mt_command_open_recording(const char *path,
@@ -90,7 +90,7 @@ struct mt_recording *mt_command_open_recording(const char *path,
 
 void mt_command_verify(struct mt_recording *recording, const char *path)
 {
-	struct mt_trace_reader *reader = mt_recording_now(recording)->reader;
+	struct mt_trace_reader *reader = recording->now.reader;
 	uint32_t count = reader ? mt_trace_reader_count(reader) : 0;
 	struct mt_buffer payload = {0};
 	struct mt_facts facts = mt_recording_facts(recording);

@@ -153,7 +153,7 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	o->recording = mt_command_open_recording(path, &wanted, names, err);
 	if (!o->recording)
 		return err->code;
-	o->now = mt_recording_now(o->recording);
+	o->now = &o->recording->now;
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
 		mt_command_verify(o->recording, path);

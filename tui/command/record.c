@@ -77,8 +77,7 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN];
 	struct mt_closing closing;
 	int status = mt_closing_load(&closing, path, arguments, err);
-	const struct mt_profile *p =
-		closing.recording ? mt_recording_now(closing.recording)->profile : NULL;
+	const struct mt_profile *p = closing.recording ? closing.recording->now.profile : NULL;
 
 	if (failed && (status < 0 || p->info.pid != (uint32_t)session->program)) {
 		mt_closing_free(&closing); /* why has been said; another's file may stand there */

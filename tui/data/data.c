@@ -11,12 +11,12 @@
 /* What is known of the recording is another generation. */
 static void look(struct mt_data *d)
 {
-	const struct mt_generation *now = mt_recording_now(d->recording);
+	const struct mt_generation *now = &d->recording->now;
 
 	d->whole = now->profile;
 	d->symbols = now->symbols;
 	d->reader = now->reader;
-	d->image = mt_recording_image(d->recording);
+	d->image = d->recording->image;
 }
 
 /* So that views have something to show before anything is open. */
@@ -74,9 +74,9 @@ void mt_data_move(struct mt_data *to, struct mt_data *from)
 static int opened(struct mt_data *d, struct mt_recording *recording)
 {
 	d->recording = recording;
-	d->client = mt_recording_client(recording);
-	d->live = mt_recording_is_live(recording);
-	d->followed = mt_recording_grows(recording);
+	d->client = recording->client;
+	d->live = recording->live;
+	d->followed = recording->import;
 	look(d);
 	return 0;
 }
@@ -171,7 +171,7 @@ bool mt_data_is_suspect(const struct mt_data *d, const struct mt_group *group)
 bool mt_data_scores_wait(const struct mt_data *d)
 {
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
-	bool sampled = d->live && !d->surveying && (d->client || mt_recording_grows(d->recording));
+	bool sampled = d->live && !d->surveying && (d->client || d->recording->import);
 
 	if (d->ranking.score_count || d->whole->group_count > most)
 		return false;
@@ -247,10 +247,10 @@ bool mt_data_update(struct mt_data *d, bool published)
 	unsigned news = d->frozen ? 0 : mt_recording_update(d->recording, published);
 
 	look(d);
-	d->recorder_gone |= mt_recording_lost_recorder(d->recording);
+	d->recorder_gone |= d->recording->lost_recorder;
 	if (news & MT_NEWS_IMAGE)
 		forget_image(d);
-	d->live &= mt_recording_is_live(d->recording);
+	d->live &= d->recording->live;
 	if (news & MT_NEWS_TOTALS) {
 		mt_ranking_add(&d->ranking, d->whole);
 		mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);

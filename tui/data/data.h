@@ -14,11 +14,11 @@
 enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
 struct mt_data {
 	struct mt_recording *recording; /* NULL: nothing is open yet */
-	/* of the recording, as mt_recording_now said last: */
+	/* of the recording, when it was last looked at: */
 	const struct mt_profile *whole;
 	const struct mt_symbols *symbols;
 	struct mt_trace_reader *reader; /* its events; NULL: live, or a stand-alone recording */
-	uint64_t image;                 /* of the program, as mt_recording_image */
+	uint64_t image;                 /* of the program, as the recording has it */
 	struct mt_client *client;       /* NULL: a file */
 	/* what is shown: a flat copy of the whole, or of what matched of it */
 	struct mt_profile profile;

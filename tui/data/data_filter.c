@@ -50,7 +50,7 @@ void mt_data_begin_filters(struct mt_data *d)
 		return;
 	d->matching = mt_worker_new(&work);
 	d->listing = mt_listing_new();
-	d->surveying = mt_surveying_new(mt_recording_now(d->recording));
+	d->surveying = mt_surveying_new(&d->recording->now);
 }
 
 /* Whether the fields can be answered from what is there. */
@@ -116,7 +116,7 @@ static void start(struct mt_data *d, const char *text)
 
 	d->asked++;
 	d->timeline_runs = false;
-	mt_worker_start(d->matching, mt_recording_now(d->recording), mt_strdup(text));
+	mt_worker_start(d->matching, &d->recording->now, mt_strdup(text));
 	free(d->matching_text);
 	d->matching_text = asked;
 }

@@ -295,8 +295,8 @@ static void start_pairing(struct mt_app *app)
 	struct mt_difference *d = app->difference;
 	struct pairing *p = mt_alloc(sizeof *p);
 
-	p->a = mt_generation_hold(mt_recording_now(d->other->recording), true);
-	p->b = mt_generation_hold(mt_recording_now(app->data.recording), true);
+	p->a = mt_generation_hold(&d->other->recording->now, true);
+	p->b = mt_generation_hold(&app->data.recording->now, true);
 	d->names_a = d->other->symbols->generation;
 	d->names_b = app->data.symbols->generation;
 	d->tried = d->pairing = true;

@@ -118,8 +118,8 @@ static void ask(struct mt_app *app)
 		t->shown.filter = NULL;
 		t->list = (struct mt_list){.rows = t->list.rows};
 	}
-	mt_listing_start(app->data.listing, mt_recording_now(app->data.recording), w->filter,
-		w->group, w->order, w->ascending);
+	mt_listing_start(app->data.listing, &app->data.recording->now, w->filter, w->group,
+		w->order, w->ascending);
 }
 
 void mt_blocks_collect(struct mt_app *app)
@@ -355,7 +355,7 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 	} else if (d->client || d->live) {
 		words[0] = "a live session has only totals";
 		words[1] = "for blocks, once the program has ended:";
-		words[2] = mt_recording_grows(d->recording) ? "memtui pack" : open;
+		words[2] = d->recording->import ? "memtui pack" : open;
 	} else if (d->reader) {
 		words[0] = "this trace has only totals";
 		words[1] = "to have blocks as well, record again:";

@@ -296,7 +296,7 @@ static void open_selected(struct mt_app *app)
 	command_words(p, words, sizeof words);
 	if (mt_processes_is_shown(app, p))
 		mt_app_say(app, "this process is shown already");
-	else if (mt_recording_grows(app->data.recording))
+	else if (app->data.recording->import)
 		mt_app_say(app, "a stand-alone recording contains only one process");
 	else if (!live && app->home && (pid_t)home->whole->info.pid == p->pid && !p->followed)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
