@@ -38,7 +38,7 @@ LEVEL := $(if $(ASSERT),-DMT_ASSERT=$(ASSERT))
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) $(LEVEL) -pthread -MMD -MP $(SAME) \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
-LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf
+LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf -lm
 
 HAVE_LIBVTERM := $(call have,vterm.h)
 HAVE_LIBIBERTY := $(call have,libiberty/demangle.h)

@@ -174,10 +174,11 @@ void mt_app_open_group(struct mt_app *app, uint32_t group)
 
 static void sort_beside(struct mt_app *app, int by)
 {
-	int metric = ((int)app->data.sort + by + MT_METRIC_COUNT) % MT_METRIC_COUNT;
+	int count = (int)mt_metric_count(&app->data.profile);
+	int metric = ((int)app->data.sort + by + count) % count;
 
 	mt_data_sort(&app->data, (enum mt_metric)metric, app->data.ascending);
-	mt_app_say(app, "sorted by %s", mt_metric_info(app->data.sort)->words);
+	mt_app_say(app, "sorted by %s", mt_metric_info(&app->data.profile, app->data.sort)->words);
 }
 
 static void suspects(struct mt_app *app)
@@ -204,7 +205,7 @@ static void suspects(struct mt_app *app)
 	mt_app_say(app,
 		metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed"
 					    : "sorted by %s; {suspects}: by leak score",
-		mt_metric_info(metric)->words);
+		mt_metric_info(&app->data.profile, metric)->words);
 }
 
 static void sort_whole(struct mt_app *app)
@@ -213,7 +214,7 @@ static void sort_whole(struct mt_app *app)
 	mt_data_select(&app->data);
 	mt_app_say(app, "sorted by %s values of %s%s",
 		app->data.sort_all ? "whole-group" : "filtered",
-		mt_metric_info(app->data.sort)->name,
+		mt_metric_info(&app->data.profile, app->data.sort)->name,
 		mt_data_is_matched(&app->data) ? ""
 					       : "; the filter selects whole groups: no change");
 }

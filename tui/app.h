@@ -118,7 +118,7 @@ struct mt_restore; /* restore.c */
 struct mt_history; /* history.h */
 
 struct mt_chosen_columns {
-	uint8_t metric[MT_METRIC_COUNT];
+	uint8_t metric[MT_METRICS_MAX];
 	uint32_t count;
 };
 
@@ -454,8 +454,10 @@ void mt_signals_open(struct mt_app *);
 /* ---- user/columns.c ---- */
 void mt_columns_open(struct mt_app *);
 /* From and to names of metrics, separated by blanks. */
-void mt_chosen_columns_parse(struct mt_chosen_columns *, const char *text);
-void mt_chosen_columns_text(const struct mt_chosen_columns *, char out[256]);
+void mt_chosen_columns_parse(struct mt_app *, const char *text);
+/* NULL for the profile: without the columns of the recording, which another one lacks. */
+void mt_chosen_columns_text(const struct mt_chosen_columns *, const struct mt_profile *,
+	char out[256]);
 
 /* ---- editor.c ---- */
 void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */

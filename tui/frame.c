@@ -329,7 +329,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 	else
 		snprintf(right, sizeof right, "%s%s%s",
 			app->data.inverted && columns >= 80 ? "inverted  " : "", sorted_by(app),
-			mt_metric_info(app->data.sort)->words);
+			mt_metric_info(&app->data.profile, app->data.sort)->words);
 	int beside = *right ? 1 + mt_text_width(right) : 0;
 
 	/* What the program's terminal shows stands nowhere else. An order makes names brief, but

@@ -132,7 +132,7 @@ static int usage(const struct mt_err *err)
 /* Patterns are part of the command line: they fail before anything is opened or started. */
 static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_filter *filter = mt_command_filter(arguments, NULL, err);
 
 	if (!filter)
 		return false;
@@ -174,7 +174,8 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 		status = command->run(&arguments, &err);
 		if (status < 0) {
 			mt_command_say("%s", *err.text ? err.text : strerror(-status));
-			status = EXIT_FAILURE;
+			/* what was asked for is neither built in nor in the recording */
+			status = status == -EBADRQC ? EXIT_USAGE : EXIT_FAILURE;
 		}
 	}
 	free(operands);

@@ -15,7 +15,8 @@ static void sort_by(struct mt_app *app, uint32_t metric, bool ascending)
 
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
-	const struct mt_metric_info *info = mt_metric_info((enum mt_metric)index);
+	const struct mt_group_column *info =
+		mt_metric_info(&app->data.profile, (enum mt_metric)index);
 
 	if (index == app->data.sort)
 		mt_draw(app->screen, r.row, r.column + 1, 1, role,
@@ -27,7 +28,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 
 static void draw(struct mt_app *app)
 {
-	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 56);
+	struct mt_rect r = mt_box_middle(app, (int)list(app)->count, 56);
 
 	mt_box_draw(app, r, "Sort by",
 		r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
@@ -57,7 +58,7 @@ void mt_sort_open(struct mt_app *app)
 {
 	struct mt_list *l = mt_alloc(sizeof *l);
 
-	l->count = MT_METRIC_COUNT;
+	l->count = mt_metric_count(&app->data.profile);
 	l->selected = app->data.sort;
 	mt_overlay_open(app, &mt_overlay_sort, l);
 }

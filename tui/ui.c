@@ -36,7 +36,7 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 	if (!result && live)
 		result = mt_filter_check_live(filter, err);
 	mt_filter_free(filter);
-	if (!result && o->sort && mt_metric_find(o->sort) < 0)
+	if (!result && o->sort && mt_metric_find(NULL, o->sort) < 0)
 		result = mt_fail(err, -EINVAL,
 			"unknown metric '%s'; try leaked_size, leaked_count, size or "
 			"allocated_count",
@@ -84,7 +84,7 @@ static void take_config(struct mt_app *app)
 		mt_app_say(app, "%s", text);
 	}
 	mt_faults_free(&faults);
-	mt_chosen_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
+	mt_chosen_columns_parse(app, app->config->value[MT_SETTING_COLUMNS]);
 }
 
 /* The theme that is asked for, or that of the settings; NULL: the usual one. Where the user's own
@@ -131,8 +131,8 @@ static int start(struct mt_app *app, const struct look *look, const struct mt_ui
 	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
 
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
-	app->data.sort =
-		(enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);
+	app->data.sort = (enum mt_metric)mt_metric_find(NULL,
+		o->sort ? o->sort : config->value[MT_SETTING_SORT]);
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;

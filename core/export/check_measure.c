@@ -131,7 +131,7 @@ static int see_groups(struct mt_judged *j, const struct mt_report *report, struc
 		uint64_t reallocs = mt_report_reallocs_most(whole, &all);
 		uint64_t most = less(all.sum.allocated_count, info->reallocations);
 		uint64_t bytes = all.sum.allocated_bytes;
-		bool peaks = mt_metric_is_known(&all.sum, MT_METRIC_OWN_PEAK_SIZE);
+		bool peaks = mt_metric_is_known(whole, &all.sum, MT_METRIC_OWN_PEAK_SIZE);
 
 		j->by_groups = true;
 		j->values[MT_CHECK_ALLOCATED] = (struct mt_check_value){bytes, bytes, bytes};

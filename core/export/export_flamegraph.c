@@ -63,7 +63,7 @@ static const char style[] =
 
 static void put_head(const struct flame *f)
 {
-	const struct mt_metric_info *metric = mt_metric_info(f->report->sort);
+	const struct mt_group_column *metric = mt_metric_info(f->report->profile, f->report->sort);
 	char *command = mt_report_command(f->report->profile);
 
 	fprintf(f->out,
@@ -100,7 +100,7 @@ static void put_details(const struct flame *f)
 		PAD, PAD);
 	if (!f->total) {
 		fprintf(f->out, "nothing to show: the sum of %s is 0",
-			mt_metric_info(f->report->sort)->name);
+			mt_metric_info(f->report->profile, f->report->sort)->name);
 	} else if (f->left_out) {
 		mt_number_exact(count, f->left_out);
 		fprintf(f->out, "%s %s narrower than %g pixel %s left out", count,
@@ -121,7 +121,7 @@ static void put_colour(const struct flame *f, const char *name)
 	hash ^= hash >> 15;
 	unsigned a = hash % 61, b = hash / 61 % 101;
 
-	if (mt_metric_info(f->report->sort)->unit == MT_UNIT_BYTES)
+	if (mt_metric_info(f->report->profile, f->report->sort)->unit == MT_UNIT_BYTES)
 		fprintf(f->out, "rgb(%u,%u,%u)", 100 + b, 180 + a, 100 + b / 2);
 	else
 		fprintf(f->out, "rgb(%u,%u,%u)", 195 + a, 110 + b, 60 + b / 4);
@@ -152,7 +152,7 @@ static void put_label(const struct flame *f, const char *name, double pixels)
 static void put_value(const struct flame *f, const struct mt_group *group)
 {
 	struct mt_report plain = *f->report;
-	char text[MT_NUMBER_EXACT_LEN + 1], exact[MT_NUMBER_EXACT_LEN];
+	char text[MT_METRIC_LEN], exact[MT_NUMBER_EXACT_LEN];
 	uint64_t value = value_of(f, group);
 
 	plain.exact = false;

@@ -22,8 +22,8 @@ struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *
 		tree = mt_tree_new(report->profile, report->symbols, &selection, false,
 			report->sort);
 		mt_tree_expand_all(tree);
-		if (sum)
-			*sum = selection.sum;
+		if (sum) /* its columns are the tree's */
+			*sum = mt_tree_get(tree, mt_tree_root(tree))->total;
 	}
 	mt_selection_free(&selection);
 	return tree;

@@ -126,7 +126,7 @@ static void put_stacks(struct scope *s, enum mt_metric metric, bool weights)
 
 static void put_profile(struct scope *s, enum mt_metric metric)
 {
-	const struct mt_metric_info *info = mt_metric_info(metric);
+	const struct mt_group_column *info = mt_metric_info(s->report->profile, metric);
 
 	mt_json_line(&s->json);
 	mt_json_open(&s->json, '{');

@@ -6,7 +6,7 @@
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 
-#define MT_METRIC_COLUMNS_MAX 8
+#define MT_METRIC_COLUMNS_MAX (8 + MT_COLUMNS_MAX)
 
 struct mt_metric_columns {
 	const struct mt_report *report;

@@ -80,7 +80,7 @@ static void entry_csv(const struct sides *sides, const struct mt_diff_entry *ent
 
 /* ---- text ---- */
 
-static void signed_number(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+static void signed_number(char out[MT_METRIC_LEN], const struct mt_report *report,
 	enum mt_unit unit, int64_t value)
 {
 	out[0] = value < 0 ? '-' : '+';
@@ -89,12 +89,11 @@ static void signed_number(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_rep
 
 static enum mt_metric count_of(enum mt_metric metric)
 {
-	switch (metric) {
-	case MT_METRIC_SIZE: return MT_METRIC_ALLOCATED_COUNT;
-	case MT_METRIC_AT_PEAK_SIZE: return MT_METRIC_AT_PEAK_COUNT;
-	case MT_METRIC_OWN_PEAK_SIZE: return MT_METRIC_OWN_PEAK_COUNT;
-	default: return MT_METRIC_LEAKED_COUNT;
-	}
+	int beside = mt_metric_beside(metric);
+
+	return beside >= 0 && mt_metric_info(NULL, (enum mt_metric)beside)->unit == MT_UNIT_COUNT
+		? (enum mt_metric)beside
+		: MT_METRIC_LEAKED_COUNT;
 }
 
 static void entry_text(struct mt_table *table, const struct sides *sides,
@@ -102,13 +101,13 @@ static void entry_text(struct mt_table *table, const struct sides *sides,
 {
 	const struct mt_report *a = sides->a, *b = sides->b;
 	enum mt_metric count = count_of(a->sort);
-	char number[MT_NUMBER_EXACT_LEN + 1];
+	char number[MT_METRIC_LEN];
 
-	signed_number(number, a, mt_metric_info(a->sort)->unit, entry->change);
+	signed_number(number, a, mt_metric_info(a->profile, a->sort)->unit, entry->change);
 	mt_table_cell(table, number);
 	mt_report_metric(number, a, &entry->a, a->sort);
 	mt_table_cell(table, number);
-	mt_report_metric(number, b, &entry->b, a->sort);
+	mt_report_metric(number, b, &entry->b, b->sort);
 	mt_table_cell(table, number);
 	signed_number(number, a, MT_UNIT_COUNT,
 		(int64_t)(mt_metric_value(b->profile, &entry->b, count)
@@ -127,12 +126,12 @@ static void summary_text(const struct sides *sides)
 {
 	const struct mt_report *a = sides->a;
 	const struct mt_diff *diff = &sides->diff;
-	char from[MT_NUMBER_EXACT_LEN + 1], to[MT_NUMBER_EXACT_LEN + 1];
+	char from[MT_METRIC_LEN], to[MT_METRIC_LEN];
 
 	mt_report_metric(from, a, &diff->a, a->sort);
-	mt_report_metric(to, sides->b, &diff->b, a->sort);
+	mt_report_metric(to, sides->b, &diff->b, sides->b->sort);
 	fprintf(a->out, "%s: %s before, %s after",
-		a->words ? a->words : mt_metric_info(a->sort)->words, from, to);
+		a->words ? a->words : mt_metric_info(a->profile, a->sort)->words, from, to);
 	if (diff->factor != 1)
 		fprintf(a->out, "; values of B are multiplied by %.4g", diff->factor);
 	fputs("\n", a->out);
@@ -198,8 +197,8 @@ static void write_csv(const struct sides *sides)
 	uint32_t doubtful = 0;
 
 	fputs("state,change,kind", sides->a->out);
-	mt_report_csv_metric_names(sides->a->out, "a_");
-	mt_report_csv_metric_names(sides->a->out, "b_");
+	mt_report_csv_metric_names(sides->a->out, sides->a->profile, "a_");
+	mt_report_csv_metric_names(sides->a->out, sides->b->profile, "b_");
 	fputs(",backtrace\n", sides->a->out);
 	rows(sides, NULL, NULL, &doubtful);
 }

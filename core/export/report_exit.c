@@ -36,7 +36,7 @@ static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id
 	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_COUNT, MT_METRIC_OWN_PEAK_COUNT,
 		MT_METRIC_LEAKED_SIZE, MT_METRIC_OWN_PEAK_SIZE, MT_METRIC_AGE};
 	const struct mt_group *group = &report->profile->groups[id];
-	char n[5][MT_NUMBER_EXACT_LEN + 1];
+	char n[5][MT_METRIC_LEN];
 
 	for (int i = 0; i < 5; i++)
 		mt_report_metric(n[i], report, group, metrics[i]);
@@ -62,7 +62,7 @@ static void put_totals(const struct mt_report *report, const struct mt_selection
 {
 	const struct mt_memory *memory = mt_report_memory(report->profile);
 	const struct mt_info *info = &report->profile->info;
-	char n[2][MT_NUMBER_EXACT_LEN + 1];
+	char n[2][MT_METRIC_LEN];
 
 	mt_report_metric(n[0], report, &selection->sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, &selection->sum, MT_METRIC_LEAKED_COUNT);

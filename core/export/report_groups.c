@@ -156,7 +156,7 @@ static void group_text(struct mt_table *table, const struct mt_metric_columns *c
 	const struct mt_backtrace *backtrace)
 {
 	const struct mt_report *report = columns->report;
-	char number[MT_NUMBER_EXACT_LEN + 1];
+	char number[MT_METRIC_LEN];
 
 	snprintf(number, sizeof number, "%u", id);
 	mt_table_cell(table, number);
@@ -242,7 +242,7 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 		putc('\n', report->out);
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
 		fputs("id,kind", report->out);
-		mt_report_csv_metric_names(report->out, "");
+		mt_report_csv_metric_names(report->out, report->profile, "");
 		fputs(",backtrace\n", report->out);
 		rows(&columns, &selection, NULL, NULL);
 	} else if (status >= 0) {

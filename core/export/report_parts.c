@@ -44,22 +44,32 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 
 /* ---- metrics ---- */
 
-void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+/* Behind an estimate: its standard error. */
+static void put_error(char *out, uint64_t value, double error)
+{
+	if (error > 0 && value)
+		snprintf(out, 16, " ±%.*f%%", error * 100 < (double)value * 10,
+			100 * error / (double)value);
+}
+
+void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *report,
 	const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
 {
-	bool estimated = mt_metric_is_estimated(profile, group, metric)
-		&& mt_metric_info(metric)->unit != MT_UNIT_TIME;
+	double error = mt_metric_error(profile, group, metric);
+	uint64_t value = mt_metric_value(profile, group, metric);
+	bool estimated = error < 0 && mt_metric_is_estimated(profile, group, metric)
+		&& mt_metric_info(profile, metric)->unit != MT_UNIT_TIME;
 
-	if (!mt_metric_is_known(group, metric)) {
+	if (!mt_metric_is_known(profile, group, metric)) {
 		strcpy(out, "-");
 		return;
 	}
 	out[0] = '~';
-	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit,
-		mt_metric_value(profile, group, metric));
+	mt_report_number(out + estimated, report, mt_metric_info(profile, metric)->unit, value);
+	put_error(out + strlen(out), value, error);
 }
 
-void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+void mt_report_metric(char out[MT_METRIC_LEN], const struct mt_report *report,
 	const struct mt_group *group, enum mt_metric metric)
 {
 	mt_report_metric_of(out, report, report->profile, group, metric);
@@ -104,35 +114,76 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 		indent, groups, MT_PLURAL(groups, "group"), when);
 }
 
-bool mt_report_has_metric(enum mt_metric metric)
+static void json_value(struct mt_json *json, enum mt_unit unit, uint64_t value)
 {
-	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH
-		&& metric != MT_METRIC_SUSPECT;
+	if (unit == MT_UNIT_TIME)
+		mt_json_seconds(json, value);
+	else
+		mt_json_number(json, value);
+}
+
+static void json_key(struct mt_json *json, const struct mt_group_column *column, const char *suffix)
+{
+	char key[64];
+
+	snprintf(key, sizeof key, "%s%s", column->name, suffix);
+	mt_json_key(json, key);
+}
+
+/* What a column of the profile says besides its value. */
+static void json_beside(struct mt_json *json, const struct mt_profile *p,
+	const struct mt_group *group, enum mt_metric metric)
+{
+	const struct mt_group_column *column = mt_metric_info(p, metric);
+	double error = mt_metric_error(p, group, metric);
+	uint32_t count;
+	const uint64_t *buckets = mt_metric_buckets(p, group, metric, &count);
+
+	if (error >= 0) {
+		json_key(json, column, "_stderr");
+		mt_json_real(json, column->unit == MT_UNIT_TIME ? error / 1e9 : error);
+	}
+	if (buckets) {
+		json_key(json, column, "_buckets");
+		mt_json_open(json, '[');
+		for (uint32_t i = 0; i < count; i++)
+			mt_json_number(json, buckets[i]);
+		mt_json_close(json, ']');
+	}
+	if (column->as_of_ns) {
+		json_key(json, column, "_as_of");
+		mt_json_seconds(json, column->as_of_ns);
+	}
 }
 
 void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profile,
 	const struct mt_group *group)
 {
 	mt_json_open(json, '{');
-	for (int i = 0; i < MT_METRIC_COUNT; i++) {
+	for (uint32_t i = 0; i < mt_metric_count(profile); i++) {
 		enum mt_metric metric = (enum mt_metric)i;
+		const struct mt_group_column *column = mt_metric_info(profile, metric);
 
-		if (!mt_report_has_metric(metric) || !mt_metric_is_known(group, metric))
+		if (!mt_metric_in_json(metric) || !mt_metric_is_known(profile, group, metric))
 			continue;
-		mt_json_key(json, mt_metric_info(metric)->name);
-		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
-			mt_json_seconds(json, mt_metric_value(profile, group, metric));
-		else
-			mt_json_number(json, mt_metric_value(profile, group, metric));
+		json_key(json, column, "");
+		json_value(json, column->unit, mt_metric_value(profile, group, metric));
+		if (metric >= MT_METRIC_COUNT)
+			json_beside(json, profile, group, metric);
 	}
 	mt_json_close(json, '}');
 }
 
-void mt_report_csv_metric_names(FILE *out, const char *prefix)
+void mt_report_csv_metric_names(FILE *out, const struct mt_profile *profile, const char *prefix)
 {
-	for (int i = 0; i < MT_METRIC_COUNT; i++)
-		if (mt_report_has_metric((enum mt_metric)i))
-			fprintf(out, ",%s%s", prefix, mt_metric_info((enum mt_metric)i)->name);
+	for (uint32_t i = 0; i < mt_metric_count(profile); i++) {
+		const struct mt_group_column *column = mt_metric_info(profile, (enum mt_metric)i);
+
+		if (mt_metric_in_json((enum mt_metric)i))
+			fprintf(out, ",%s%s", prefix, column->name);
+		if (column->variances)
+			fprintf(out, ",%s%s_stderr", prefix, column->name);
+	}
 }
 
 void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
@@ -140,21 +191,26 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
 {
 	char text[MT_NUMBER_EXACT_LEN];
 
-	for (int i = 0; i < MT_METRIC_COUNT; i++) {
+	for (uint32_t i = 0; i < mt_metric_count(profile); i++) {
 		enum mt_metric metric = (enum mt_metric)i;
+		const struct mt_group_column *column = mt_metric_info(profile, metric);
 		uint64_t value = mt_metric_value(profile, group, metric);
 
-		if (!mt_report_has_metric(metric))
+		if (!mt_metric_in_json(metric))
 			continue;
-		if (!mt_metric_is_known(group, metric)) {
-			putc(',', out);
+		if (!mt_metric_is_known(profile, group, metric)) {
+			fputs(column->variances ? ",," : ",", out);
 			continue;
 		}
-		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
+		if (column->unit == MT_UNIT_TIME)
 			mt_number_seconds(text, value);
 		else
 			snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 		fprintf(out, ",%s", text);
+		if (column->variances)
+			fprintf(out, ",%g",
+				mt_metric_error(profile, group, metric)
+					/ (column->unit == MT_UNIT_TIME ? 1e9 : 1));
 	}
 }
 

@@ -43,10 +43,11 @@ const struct mt_profile *mt_report_sorted_by(const struct mt_report *);
 /* A number in the report's way: short, or in full. */
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit,
 	uint64_t value);
-/* A metric of a group or a sum, with '~' before an estimate. */
-void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *,
-	const struct mt_group *, enum mt_metric);
-void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *,
+/* A metric of a group or a sum, with '~' before an estimate, or its error behind it. */
+#define MT_METRIC_LEN 48
+void mt_report_metric(char out[MT_METRIC_LEN], const struct mt_report *, const struct mt_group *,
+	enum mt_metric);
+void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *,
 	const struct mt_profile *, const struct mt_group *, enum mt_metric);
 /* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where
  * own peaks of several groups were added; "times_estimated": true, where the rate of the
@@ -57,9 +58,8 @@ void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const
 void mt_report_estimates(const struct mt_report *, const char *indent);
 /* The metrics of a group or tree node that JSON and CSV show: all that do not depend on the present
  * time. */
-bool mt_report_has_metric(enum mt_metric);
 void mt_report_json_metrics(struct mt_json *, const struct mt_profile *, const struct mt_group *);
-void mt_report_csv_metric_names(FILE *out, const char *prefix);
+void mt_report_csv_metric_names(FILE *out, const struct mt_profile *, const char *prefix);
 void mt_report_csv_metrics(FILE *out, const struct mt_profile *, const struct mt_group *);
 /* function, raw_function, source, line, module, offset, inlined: into an open object. */
 void mt_report_json_frame(struct mt_json *, const struct mt_backtrace_frame *);

@@ -45,7 +45,7 @@ static void rows_json(const struct mt_metric_columns *columns, const struct mt_r
 			mt_json_key(&json, "groups");
 			mt_json_number(&json, row->group_count);
 			mt_json_key(&json, "all");
-			mt_report_json_metrics(&json, report->profile, &row->all);
+			mt_report_json_metrics(&json, mt_report_whole(report), &row->all);
 		}
 		mt_report_json_estimated(&json, report->profile, &row->sum);
 		mt_metric_columns_json(columns, &json, &row->sum);
@@ -63,7 +63,7 @@ static void rows_csv(const struct mt_report *report, const struct mt_rows *rows,
 	uint64_t to)
 {
 	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by)); /* of threads: 0 */
-	mt_report_csv_metric_names(report->out, "");
+	mt_report_csv_metric_names(report->out, report->profile, "");
 	putc('\n', report->out);
 	for (uint64_t i = from; i < to; i++) {
 		mt_csv_field(report->out, true, mt_strings_get(&rows->names, rows->rows[i].name));
@@ -250,7 +250,7 @@ int mt_report_callers(const struct mt_report *report, struct mt_err *err)
 		callers_json(report, &callers);
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
 		fputs("side,function", report->out);
-		mt_report_csv_metric_names(report->out, "");
+		mt_report_csv_metric_names(report->out, report->profile, "");
 		putc('\n', report->out);
 		relations_csv(report, &callers, &callers.callers, "caller");
 		relations_csv(report, &callers, &callers.callees, "callee");

@@ -15,7 +15,7 @@ static bool is_range(const struct mt_report *report)
 static void put_range(const struct mt_report *report)
 {
 	const struct mt_matched *m = report->matched;
-	char from[MT_NUMBER_EXACT_LEN + 1], to[MT_NUMBER_EXACT_LEN + 1];
+	char from[MT_METRIC_LEN], to[MT_METRIC_LEN];
 
 	mt_report_number(from, report, MT_UNIT_TIME, m->from_ns);
 	mt_report_number(to, report, MT_UNIT_TIME, m->to_ns);
@@ -56,7 +56,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	const struct mt_info *info = &mt_report_whole(report)->info;
 	const struct mt_group *sum = &selection->sum;
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
-	char n[4][MT_NUMBER_EXACT_LEN + 1], start[40];
+	char n[4][MT_METRIC_LEN], start[40];
 	const char *within = is_range(report) ? " in the range" : "";
 	FILE *out = report->out;
 
@@ -100,7 +100,7 @@ static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32
 	const struct mt_profile *of = columns->of;
 	const struct mt_group *at = &report->profile->groups[id];
 	bool leaked = report->sort == MT_METRIC_LEAKED_SIZE;
-	char n[4][MT_NUMBER_EXACT_LEN + 1], share[16] = "";
+	char n[4][MT_METRIC_LEN], share[16] = "";
 
 	mt_report_metric_of(n[0], report, of, &of->groups[id], report->sort);
 	if (columns->percent)
@@ -111,7 +111,8 @@ static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32
 	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
 	fprintf(report->out, "\n%llu. group %u: ", (unsigned long long)rank, id);
 	if (!leaked)
-		fprintf(report->out, "%s %s%s; ", mt_metric_info(report->sort)->name, n[0], share);
+		fprintf(report->out, "%s %s%s; ",
+			mt_metric_info(report->profile, report->sort)->name, n[0], share);
 	fprintf(report->out, "%s %s%s in %s of %s %s, by %s\n", mt_report_left(report), n[1],
 		leaked ? share : "", n[2], n[3], MT_PLURAL(n[3], "block"),
 		mt_profile_function_name(report->profile,
@@ -156,7 +157,8 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 		fprintf(report->out, "\n%llu of %u %s by %s: %s\n",
 			(unsigned long long)(end > report->skip ? end - report->skip : 0),
 			selection.count, MT_PLURAL(groups, "group"),
-			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
+			mt_metric_info(report->profile, report->sort)->name,
+			mt_metric_info(report->profile, report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
 			group(&columns, i + 1, selection.groups[i], &backtrace);
 		mt_report_unused_rules(report);

@@ -2,7 +2,7 @@
  * their callers say how many and how much. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
-#include "core/query/group_sum.h"
+#include "core/query/fold.h"
 
 #include <stdlib.h>
 
@@ -25,6 +25,7 @@ struct walk {
 	double least;         /* values below are */
 	uint64_t all_omitted;
 	struct mt_group all_total;
+	struct mt_folds folds;
 };
 
 /* ---- nodes ---- */
@@ -94,14 +95,14 @@ static void numbers_text(struct walk *walk, uint32_t depth, const struct mt_grou
 {
 	const struct mt_report *report = walk->report;
 	const struct mt_group *all = &mt_tree_get(walk->tree, 0)->total;
-	char total_text[MT_NUMBER_EXACT_LEN + 1], self_text[MT_NUMBER_EXACT_LEN + 1];
+	char total_text[MT_METRIC_LEN], self_text[MT_METRIC_LEN];
 	uint32_t indent = depth * 2;
 
 	mt_report_metric(total_text, report, total, report->sort);
 	mt_report_metric(self_text, report, self, report->sort);
 	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text,
 		report->exact ? 15 : 10, self_text);
-	if (mt_metric_info(report->sort)->sums)
+	if (mt_metric_sums(report->profile, report->sort))
 		fprintf(report->out, "  %5.1f%%", share_of(report, total, all));
 	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
 }
@@ -165,7 +166,7 @@ static void leave(struct walk *walk)
 
 	if (level->omitted) {
 		walk->all_omitted += level->omitted;
-		mt_group_sum(&walk->all_total, &level->total);
+		mt_fold(&walk->folds, &walk->all_total, walk->report->profile, &level->total);
 	}
 	if (json)
 		mt_json_close(&walk->json, ']');
@@ -199,7 +200,7 @@ static uint32_t to_show(struct walk *walk, uint32_t node)
 			return node;
 		}
 		level->omitted++;
-		mt_group_sum(&level->total, total);
+		mt_fold(&walk->folds, &level->total, report->profile, total);
 	}
 	return MT_NO_NODE;
 }
@@ -218,7 +219,7 @@ static void set_least(struct walk *walk)
 {
 	const struct mt_report *report = walk->report;
 	const struct mt_group *all = &mt_tree_get(walk->tree, mt_tree_root(walk->tree))->total;
-	bool sums = mt_metric_info(report->sort)->sums
+	bool sums = mt_metric_sums(report->profile, report->sort)
 		&& mt_metric_value(report->profile, all, report->sort);
 
 	walk->share = sums ? report->sort : MT_METRIC_SIZE;
@@ -252,17 +253,17 @@ static void walk_all(struct walk *walk)
 
 static void heading(const struct mt_report *report)
 {
-	const struct mt_metric_info *metric = mt_metric_info(report->sort);
-
 	if (report->format == MT_FORMAT_CSV) {
 		fputs("depth,function,source,line,module", report->out);
-		mt_report_csv_metric_names(report->out, "");
-		mt_report_csv_metric_names(report->out, "self_");
+		mt_report_csv_metric_names(report->out, report->profile, "");
+		mt_report_csv_metric_names(report->out, report->profile, "self_");
 		putc('\n', report->out);
 	} else if (report->format == MT_FORMAT_TEXT) {
 		fprintf(report->out, "%*s  %*s%s  FUNCTION\n", report->exact ? 15 : 10,
-			mt_metric_heading(report->sort, mt_report_knows_leaks(report)),
-			report->exact ? 15 : 10, "SELF", metric->sums ? "       %" : "");
+			mt_metric_heading(report->profile, report->sort,
+				mt_report_knows_leaks(report)),
+			report->exact ? 15 : 10, "SELF",
+			mt_metric_sums(report->profile, report->sort) ? "       %" : "");
 	}
 }
 
@@ -282,6 +283,7 @@ int mt_report_tree(const struct mt_report *report, struct mt_err *err)
 		walk_all(&walk);
 		if (report->format == MT_FORMAT_JSON)
 			putc('\n', report->out);
+		mt_folds_free(&walk.folds);
 		free(walk.levels);
 		mt_tree_free(walk.tree);
 	}

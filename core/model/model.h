@@ -55,7 +55,7 @@ struct mt_model {
 static inline __attribute__((always_inline)) void mt_model_prefetch(const struct mt_group *group)
 {
 	__builtin_prefetch(group, 1);
-	__builtin_prefetch((const char *)&group->late_count - 1, 1);
+	__builtin_prefetch((const char *)(group + 1) - 1, 1);
 }
 
 /* borrowed: empty of events. */

@@ -25,6 +25,15 @@ void mt_profile_init(struct mt_profile *p)
 	mt_profile_add_node(p, 0, 0);
 }
 
+static void free_column(struct mt_group_column *c)
+{
+	free((char *)c->name);
+	free((char *)c->heading);
+	free((char *)c->words);
+	free(c->values);
+	free(c->variances);
+}
+
 void mt_profile_free(struct mt_profile *p)
 {
 	mt_strings_free(&p->strings);
@@ -40,6 +49,10 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->log);
 	free(p->free_sites);
 	free(p->blind);
+	free(p->late);
+	for (uint32_t i = 0; i < p->column_count; i++)
+		free_column(&p->columns[i]);
+	free(p->columns);
 	*p = (struct mt_profile){0};
 }
 
@@ -47,6 +60,37 @@ void mt_profile_add_free_site(struct mt_profile *p, const struct mt_free_site *s
 {
 	MT_GROW(p->free_sites, p->free_site_count, p->free_site_capacity);
 	p->free_sites[p->free_site_count++] = *site;
+}
+
+static bool is_name(const char *text)
+{
+	return *text >= 'a' && *text <= 'z'
+		&& !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
+const char *mt_profile_add_column(struct mt_profile *p, const struct mt_group_column *column)
+{
+	bool histogram = column->fold == MT_FOLD_HISTOGRAM;
+
+	if (p->column_count == MT_COLUMNS_MAX)
+		return "there are too many columns";
+	if (!is_name(column->name) || strlen(column->name) > 40)
+		return "its name is not made of small letters, digits and '_'";
+	for (uint32_t i = 0; i < p->column_count; i++)
+		if (!strcmp(p->columns[i].name, column->name))
+			return "there is a column of this name";
+	if (column->fold > MT_FOLD_NONE || column->unit > MT_UNIT_TIME || !column->values
+		|| !column->width || column->width > (histogram ? MT_COLUMN_BUCKETS_MAX : 1)
+		|| (histogram && column->variances))
+		return "its rule, unit or values are not valid";
+	MT_GROW(p->columns, p->column_count, p->column_capacity);
+	struct mt_group_column *to = &p->columns[p->column_count++];
+
+	*to = *column;
+	to->name = mt_strdup(column->name);
+	to->heading = mt_format("%.8s", column->heading);
+	to->words = mt_strdup(column->words);
+	return NULL;
 }
 
 void mt_profile_add_log(struct mt_profile *p, const struct mt_log_entry *entry)

@@ -7,6 +7,7 @@
 #define MT_MODEL_PROFILE_H
 
 #include "core/base/buffer.h"
+#include "core/model/group_column.h"
 #include "core/wire.h"
 
 #include <stdbool.h>
@@ -57,37 +58,35 @@ struct mt_node {
 
 #define MT_NO_GROUP 0xffffffffu
 
-/* What is known of all allocations with one identical backtrace and kind of call.
- * A realloc counts as one allocation plus one free here. One list feeds sort menus, columns and
- * JSON. */
+struct mt_fold_values; /* core/query/fold.h */
+
+/* The counters of all allocations with one identical backtrace and kind of call: one event changes
+ * almost all of them, so they lie side by side. Everything else that is known of a group is a
+ * column. A realloc counts as one allocation plus one free here. The sum of several groups is such
+ * a struct, too. */
 struct mt_group {
 	uint32_t node;  /* leaf: its pc is the kind */
-	uint32_t flags; /* model's own */
+	uint32_t flags; /* the model's, or those of a sum */
 	uint64_t allocated_count, allocated_bytes;
 	uint64_t live_count, live_bytes; /* "leaked" once the trace has ended */
 	uint64_t temporary_count;        /* freed before the same thread's next allocation */
 	uint64_t own_peak_count, own_peak_bytes;
 	uint64_t at_peak_count, at_peak_bytes; /* share of the peak of the whole heap */
 	union {
-		uint64_t peak_epoch; /* model's own: which peak the two above belong to */
-		/* of a sum with MT_GROUP_SUSPECT: its groups' highest score */
-		uint64_t suspect;
+		uint64_t peak_epoch; /* of a group: which peak the two above belong to */
+		/* of a sum: what its groups' columns add up to; NULL: they have none. Borrowed. */
+		struct mt_fold_values *folded;
 	};
 	uint64_t first_ns, last_ns; /* first and last allocation */
 	uint64_t min_size, max_size;
-	/* Where a time range was asked for: of the blocks that are not live, those that were freed
-	 * only behind its end. */
-	uint64_t late_count, late_bytes;
 };
-/* Live at the end of the range; live_* where there is none. */
-static inline uint64_t mt_group_range_live_count(const struct mt_group *g)
-{
-	return g->live_count + g->late_count;
-}
-static inline uint64_t mt_group_range_live_bytes(const struct mt_group *g)
-{
-	return g->live_bytes + g->late_bytes;
-}
+_Static_assert(sizeof(struct mt_group) == 120, "an event touches all of it");
+
+/* Of a group's blocks, those that do not count as live but lived at the end of the time range that
+ * was asked for: they were freed later, or are suppressed. */
+struct mt_late {
+	uint64_t count, bytes;
+};
 
 /* What the system has given the process; 0: not known. */
 struct mt_memory {
@@ -309,6 +308,12 @@ struct mt_profile {
 	 * NULL: nobody did. */
 	const uint8_t *scores;
 	uint32_t score_count;
+	struct mt_late *late; /* by group; NULL: there are none */
+	/* Beside the built-in ones, in order of registration. Names and arrays are owned. */
+	struct mt_group_column *columns;
+	uint32_t column_count, column_capacity;
+	/* The groups are parts of those that the columns tell of, so these are not known. */
+	bool columns_unknown;
 	/* Its own since mt_profile_init: while it stays the same, ids keep their meaning. */
 	uint64_t lineage;
 };
@@ -328,6 +333,9 @@ uint32_t mt_profile_add_group(struct mt_profile *, uint32_t node);
 /* What does not fit any more is counted. */
 void mt_profile_add_free_site(struct mt_profile *, const struct mt_free_site *);
 void mt_profile_add_log(struct mt_profile *, const struct mt_log_entry *);
+/* Copies the names and takes the arrays. Returns NULL, or what is wrong with the column: then it
+ * takes nothing. */
+const char *mt_profile_add_column(struct mt_profile *, const struct mt_group_column *);
 
 /* ---- functions and domains: every reader asks here ---- */
 
@@ -374,6 +382,15 @@ static inline uint32_t mt_profile_group_domain(const struct mt_profile *p, uint3
 static inline bool mt_profile_has_usable(const struct mt_profile *p, uint32_t group)
 {
 	return p->domains[mt_profile_group_domain(p, group)].flags & MT_DOMAIN_USABLE;
+}
+/* Live at the end of the time range; live at the end of the recording if none was asked for. */
+static inline uint64_t mt_profile_range_live_count(const struct mt_profile *p, uint32_t group)
+{
+	return p->groups[group].live_count + (p->late ? p->late[group].count : 0);
+}
+static inline uint64_t mt_profile_range_live_bytes(const struct mt_profile *p, uint32_t group)
+{
+	return p->groups[group].live_bytes + (p->late ? p->late[group].bytes : 0);
 }
 /* The kind of call of a log entry; MT_KIND_NONE where it has no stack. */
 static inline unsigned mt_profile_log_kind(const struct mt_profile *p, const struct mt_log_entry *e)

@@ -107,10 +107,12 @@ static struct mt_block block_of(const struct mt_live_cell *c)
 /* A free behind the end of the range; sign -1: it was none. */
 static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
 {
-	struct mt_group *g = &r->model.profile->groups[c->group];
+	struct mt_profile *p = r->model.profile;
 
-	g->late_count += sign;
-	g->late_bytes += sign * c->size;
+	if (!p->late)
+		p->late = mt_alloc((size_t)p->group_count * sizeof *p->late);
+	p->late[c->group].count += sign;
+	p->late[c->group].bytes += sign * c->size;
 	c->late = sign == 1;
 }
 

@@ -1,7 +1,7 @@
 #include "core/query/callers.h"
 
+#include "core/query/fold.h"
 #include "core/query/frame.h"
-#include "core/query/group_sum.h"
 #include "core/query/pattern.h"
 #include "core/query/sort.h"
 
@@ -161,7 +161,7 @@ static void relate(struct mt_callers *out, struct mt_relations *relations, struc
 			continue;
 		MT_GROW(walk->seen, walk->seen_count, walk->seen_capacity);
 		walk->seen[walk->seen_count++] = relation;
-		mt_group_sum_of(&relations->items[relation].sum, walk->profile,
+		mt_fold(&out->folds, &relations->items[relation].sum, walk->profile,
 			&walk->profile->groups[group]);
 	}
 }
@@ -184,9 +184,9 @@ static void add_group(struct mt_callers *out, struct walk *walk, uint32_t group)
 	if (!through)
 		return;
 	out->group_count++;
-	mt_group_sum_of(&out->total, walk->profile, totals);
+	mt_fold(&out->folds, &out->total, walk->profile, totals);
 	if (is_function(walk, 0))
-		mt_group_sum_of(&out->self, walk->profile, totals);
+		mt_fold(&out->folds, &out->self, walk->profile, totals);
 	relate(out, &out->callers, walk, group, true);
 	relate(out, &out->callees, walk, group, false);
 }
@@ -220,6 +220,7 @@ int mt_callers_get(struct mt_callers *out, const struct mt_profile *profile,
 	};
 	int status = 0;
 
+	out->folds.suspects = sort == MT_METRIC_SUSPECT;
 	mt_strings_init(&out->names);
 	mt_strings_init(&out->functions);
 	mt_strings_init(&out->callers.keys);
@@ -247,6 +248,7 @@ void mt_callers_free(struct mt_callers *callers)
 	mt_strings_free(&callers->callers.keys);
 	mt_strings_free(&callers->callees.keys);
 	mt_strings_free(&callers->functions);
+	mt_folds_free(&callers->folds);
 	free(callers->callers.items);
 	free(callers->callees.items);
 	*callers = (struct mt_callers){0};

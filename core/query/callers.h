@@ -23,6 +23,7 @@ struct mt_callers {
 	struct mt_group total;       /* of these groups */
 	struct mt_group self;        /* of those that it allocates directly */
 	struct mt_relations callers, callees;
+	struct mt_folds folds;
 };
 
 /* text: a function's whole name, or its name without arguments, as it is shown or as it is in the

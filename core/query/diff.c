@@ -1,7 +1,7 @@
 #include "core/query/diff.h"
 
+#include "core/query/fold.h"
 #include "core/query/frame.h"
-#include "core/query/group_sum.h"
 #include "core/query/sort.h"
 
 #include <errno.h>
@@ -320,8 +320,8 @@ static void add_side(struct mt_diff *diff, const struct mt_diff_pairs *pairs, ui
 
 		if (*one == MT_NO_GROUP)
 			*one = id;
-		mt_group_sum_of(is_b ? &entry->b : &entry->a, side->profile, group);
-		mt_group_sum_of(is_b ? &diff->b : &diff->a, side->profile, group);
+		mt_fold(&diff->folds, is_b ? &entry->b : &entry->a, side->profile, group);
+		mt_fold(&diff->folds, is_b ? &diff->b : &diff->a, side->profile, group);
 	}
 }
 
@@ -332,9 +332,9 @@ static int64_t clamp(double value)
 				 : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, enum mt_metric metric)
+static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, bool is_time)
 {
-	if (diff->factor == 1 || mt_metric_info(metric)->unit == MT_UNIT_TIME)
+	if (diff->factor == 1 || is_time)
 		return (int64_t)(b - a);
 	return clamp((double)b * diff->factor - (double)a);
 }
@@ -342,11 +342,14 @@ static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, enu
 static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b,
 	enum mt_metric metric)
 {
+	bool is_time = mt_metric_info(a->profile, metric)->unit == MT_UNIT_TIME;
+	enum mt_metric of_b = mt_metric_in(b->profile, a->profile, metric);
+
 	for (uint32_t i = 0; i < diff->count; i++) {
 		struct mt_diff_entry *e = &diff->entries[i];
 
 		e->change = change_of(diff, mt_metric_value(a->profile, &e->a, metric),
-			mt_metric_value(b->profile, &e->b, metric), metric);
+			mt_metric_value(b->profile, &e->b, of_b), is_time);
 		e->state = e->group_a == MT_NO_GROUP ? MT_DIFF_NEW
 			: e->group_b == MT_NO_GROUP  ? MT_DIFF_GONE
 			: e->change > 0              ? MT_DIFF_GREW
@@ -393,7 +396,8 @@ static void sort_entries(struct mt_diff *diff, bool ascending)
 }
 
 /* Entries of an earlier call leave their memory. */
-static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b)
+static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	enum mt_metric metric)
 {
 	uint32_t most = a->selection->count > b->selection->count
 		? a->selection->count
@@ -401,12 +405,14 @@ static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const stru
 	struct mt_diff_entry *entries = diff->entries;
 	uint32_t capacity = diff->capacity;
 
+	mt_folds_free(&diff->folds);
 	if (capacity < most) {
 		free(entries);
 		entries = mt_resize(NULL, (size_t)most * sizeof *entries);
 		capacity = most;
 	}
 	*diff = (struct mt_diff){.entries = entries, .capacity = capacity, .factor = 1};
+	diff->folds.suspects = metric == MT_METRIC_SUSPECT;
 }
 
 static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side *b,
@@ -425,7 +431,7 @@ void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs,
 {
 	uint32_t *index = mt_alloc((size_t)pairs->count * sizeof *index);
 
-	begin(diff, a, b);
+	begin(diff, a, b, metric);
 	diff->factor = factor_of(a, b, normalise);
 	add_side(diff, pairs, index, a, pairs->a, false);
 	add_side(diff, pairs, index, b, pairs->b, true);
@@ -471,7 +477,7 @@ void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const str
 		: b->profile->group_count;
 	uint32_t *index = mt_alloc(((size_t)groups + 1) * sizeof *index);
 
-	begin(diff, a, b);
+	begin(diff, a, b, metric);
 	add_side(diff, NULL, index, a, NULL, false);
 	add_side(diff, NULL, index, b, NULL, true);
 	judge(diff, a, b, metric);
@@ -483,5 +489,6 @@ void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const str
 void mt_diff_free(struct mt_diff *diff)
 {
 	free(diff->entries);
+	mt_folds_free(&diff->folds);
 	*diff = (struct mt_diff){0};
 }

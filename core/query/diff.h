@@ -35,6 +35,7 @@ struct mt_diff {
 	struct mt_diff_entry *entries;
 	uint32_t count, capacity;
 	struct mt_group a, b; /* sums of everything */
+	struct mt_folds folds;
 	/* what b's counts and bytes are multiplied with before they are compared */
 	double factor;
 	uint32_t states[MT_DIFF_STATES]; /* how many entries have each */

@@ -34,7 +34,20 @@ int mt_filter_find(const char *name)
 
 struct mt_filter *mt_filter_new(void)
 {
-	return mt_alloc(sizeof(struct mt_filter));
+	return mt_filter_new_of(NULL);
+}
+
+struct mt_filter *mt_filter_new_of(const struct mt_profile *profile)
+{
+	struct mt_filter *filter = mt_alloc(sizeof *filter);
+
+	filter->columns_of = profile;
+	return filter;
+}
+
+void mt_filter_name_columns(struct mt_filter *filter, const struct mt_profile *profile)
+{
+	filter->columns_of = profile;
 }
 
 static void entry_clear(struct mt_filter_entry *entry)
@@ -56,6 +69,7 @@ void mt_filter_free(struct mt_filter *filter)
 		return;
 	for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
 		entry_clear(&filter->fields[i]);
+	mt_filter_free_columns(filter);
 	free(filter);
 }
 
@@ -185,7 +199,7 @@ bool mt_filter_active(const struct mt_filter *filter)
 	for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
 		if (filter->fields[i].text)
 			return true;
-	return false;
+	return filter->terms;
 }
 
 /* ---- the fields together ---- */

@@ -36,6 +36,17 @@ static void add_name(struct mt_filter_candidates *out, const char *typed,
 			info->words);
 }
 
+static void add_columns(struct mt_filter_candidates *out, const char *typed,
+	const struct mt_profile *profile)
+{
+	for (uint32_t i = 0; i < mt_metric_count(profile); i++) {
+		const struct mt_group_column *column = mt_metric_info(profile, (enum mt_metric)i);
+
+		if (!mt_filter_names(column->name))
+			add(out, typed, mt_format("%s>=", column->name), column->words);
+	}
+}
+
 static void add_names(struct mt_filter_candidates *out, const char *typed, char sign)
 {
 	enum mt_filter_field first = MT_FILTER_FUNCTION_REGEX;
@@ -222,6 +233,8 @@ void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profi
 		add_names(out, typed, place.sign);
 		if (!out->count && functions)
 			mt_filter_add_functions(out, typed, functions);
+		if (!out->count && !place.sign)
+			add_columns(out, typed, profile);
 	}
 	free(typed);
 }

@@ -33,6 +33,8 @@ struct mt_filter_entry {
 
 struct mt_filter {
 	struct mt_filter_entry fields[MT_FILTER_COUNT];
+	struct mt_filter_term *terms;        /* columns of groups (filter_columns.c) */
+	const struct mt_profile *columns_of; /* while text is read: whose columns it may name */
 	bool allows_absent;
 	uint64_t profile_lineage, symbols_lineage; /* whose ids the bitsets are of */
 };
@@ -72,6 +74,13 @@ enum mt_filter_field mt_filter_upper(enum mt_filter_field);
  * one of whole. -EINVAL: nothing lies in it. */
 int mt_filter_range(struct mt_filter_range *, const struct mt_filter *, enum mt_filter_field lower,
 	uint64_t whole, struct mt_err *err);
+/* A word that compares a column: 1; 0: it is none; at: its character, for errors. */
+int mt_filter_add_column(struct mt_filter *, const char *word, size_t len, size_t at,
+	struct mt_err *err);
+void mt_filter_free_columns(struct mt_filter *);
+void mt_filter_add_columns_text(struct mt_buffer *, const struct mt_filter *);
+int mt_filter_match_columns(const struct mt_filter *, const struct mt_profile *, uint8_t *matches,
+	struct mt_err *err);
 /* The i-th of "a|b|c", as a copy in out; NULL after the last. */
 const char *mt_filter_choice(char out[64], const char *choices, int i);
 

@@ -305,6 +305,8 @@ int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 		status = match_regexes(filter, profile, symbols, matches, err);
 	if (status >= 0)
 		status = match_totals(filter, profile, matches, err);
+	if (status >= 0)
+		status = mt_filter_match_columns(filter, profile, matches, err);
 	if (status >= 0 && asks(filter, MT_FILTER_BACKTRACE_DEPTH_MIN)) {
 		status = mt_filter_range(&depth, filter, MT_FILTER_BACKTRACE_DEPTH_MIN, 0, err);
 		if (status >= 0)

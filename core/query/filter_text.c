@@ -16,6 +16,7 @@ struct word {
 	size_t at;        /* character in the text, from 1 */
 	int field, upper; /* upper: of a range, -1: none */
 	char *value, *upper_value;
+	const struct mt_profile *columns_of;
 };
 
 static bool blank(char c)
@@ -145,33 +146,33 @@ static char *read_value(const char **cursor)
 /* ---- words ---- */
 
 /* Names that the language knows, for those that it does not. */
-static const char *name_at(const void *context, int i)
+static const char *name_at(const void *columns_of, int i)
 {
 	static char ranges[MT_FILTER_COUNT][64];
 
-	(void)context;
 	if (i < (int)SHORT_NAMES)
 		return short_names[i].name;
 	i -= (int)SHORT_NAMES;
 	if (i < MT_FILTER_COUNT && mt_filter_range_name(ranges[i], (enum mt_filter_field)i))
 		return ranges[i];
 	i -= i < MT_FILTER_COUNT ? 0 : MT_FILTER_COUNT;
-	return i < MT_FILTER_COUNT ? mt_filter_info((enum mt_filter_field)i)->name : NULL;
+	return i < MT_FILTER_COUNT ? mt_filter_info((enum mt_filter_field)i)->name
+				   : mt_metric_name_at(columns_of, i - MT_FILTER_COUNT);
 }
 
-static int fail_name(struct mt_err *err, const char *name, size_t at)
+static int fail_name(struct mt_err *err, const char *name, const struct word *word)
 {
-	const char *nearest = mt_nearest(name, name_at, NULL);
+	const char *nearest = mt_nearest(name, name_at, word->columns_of);
 
 	if (!nearest)
 		return mt_fail(err, -EINVAL,
 			"unknown field '%.60s' at character %zu; try function:, size:, from: or "
 			"thread: (a pattern with a colon needs quotes)",
-			name, at);
+			name, word->at);
 	return mt_fail(err, -EINVAL,
 		"unknown field '%.60s' at character %zu; did you mean %s: (a pattern with a colon "
 		"needs quotes)?",
-		name, at, nearest);
+		name, word->at, nearest);
 }
 
 /* value: what stands behind the operator; taken over. */
@@ -222,7 +223,7 @@ static int set_named(struct word *word, const char *name, const char *sign, char
 	if (range >= 0 && (field < 0 || *sign == '<' || *sign == '>' || number))
 		return set_range(word, range, sign, value);
 	if (field < 0)
-		status = fail_name(err, name, word->at);
+		status = fail_name(err, name, word);
 	else if (*sign == '<' || *sign == '>')
 		status = mt_fail(err, -EINVAL,
 			"%s at character %zu: cannot be compared; write %s:VALUE", name, word->at,
@@ -274,7 +275,7 @@ static int read_named(struct word *word, const char *name, size_t sign_len, bool
 			"!source: or !module:",
 			name, word->at);
 	if (regex == -1 && !mt_filter_names(name))
-		return fail_name(err, name, word->at);
+		return fail_name(err, name, word);
 	if (regex == -1 && negative)
 		return mt_fail(err, -EINVAL,
 			"%s at character %zu: cannot be negated; only !function:, "
@@ -291,14 +292,22 @@ static int read_named(struct word *word, const char *name, size_t sign_len, bool
 	return status;
 }
 
+/* From 1. */
+static size_t character_of(const char *text, const char *cursor)
+{
+	size_t at = 1;
+
+	for (; text < cursor; text++)
+		at += ((unsigned char)*text & 0xc0) != 0x80;
+	return at;
+}
+
 static int read_word(struct word *word, const char *text, const char **cursor, struct mt_err *err)
 {
 	bool negative =
 		**cursor == '!' || (**cursor == '-' && (*cursor)[1] && !blank((*cursor)[1]));
 
-	word->at = 1;
-	for (const char *c = text; c < *cursor; c++)
-		word->at += ((unsigned char)*c & 0xc0) != 0x80;
+	word->at = character_of(text, *cursor);
 	*cursor += negative;
 	size_t len = mt_filter_name_len(*cursor), sign_len = mt_filter_operator_len(*cursor, len);
 
@@ -356,12 +365,19 @@ int mt_filter_add_words(struct mt_filter *filter, const char *text, struct mt_er
 	int status = 0;
 
 	while (status >= 0) {
-		struct word word = {.upper = -1};
+		struct word word = {.upper = -1, .columns_of = filter->columns_of};
 
 		while (blank(*cursor))
 			cursor++;
 		if (!*cursor)
 			return 0;
+		size_t len = strcspn(cursor, " \t\n");
+
+		status = mt_filter_add_column(filter, cursor, len, character_of(text, cursor), err);
+		if (status) {
+			cursor += len;
+			continue;
+		}
 		status = read_word(&word, text, &cursor, err);
 		if (status >= 0)
 			status = set_word(filter, &word, err);
@@ -396,13 +412,18 @@ static void copy_field(struct mt_filter *to, const struct mt_filter *from,
 
 int mt_filter_parse(struct mt_filter *filter, const char *text, struct mt_err *err)
 {
-	struct mt_filter *parsed = mt_filter_new();
+	struct mt_filter *parsed = mt_filter_new_of(filter->columns_of);
 	int status = mt_filter_add_words(parsed, text ? text : "", err);
 
 	if (status >= 0)
 		status = mt_filter_check(parsed, err);
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
 		copy_field(filter, parsed, (enum mt_filter_field)i);
+	if (status >= 0) {
+		mt_filter_free_columns(filter);
+		filter->terms = parsed->terms;
+		parsed->terms = NULL;
+	}
 	mt_filter_free(parsed);
 	return status;
 }
@@ -484,6 +505,7 @@ char *mt_filter_text(const struct mt_filter *filter)
 	for (int i = MT_FILTER_NEGATIVE_MODULE_REGEX + 1; i < MT_FILTER_COUNT; i++)
 		if (filter->fields[i].text)
 			add_field(&out, (enum mt_filter_field)i, &filter->fields[i]);
+	mt_filter_add_columns_text(&out, filter);
 	mt_buffer_add(&out, "", 1);
 	return (char *)out.data;
 }

@@ -167,7 +167,7 @@ void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile,
 {
 	enum mt_metric metric = mt_tree_metric(tree);
 
-	icicle->metric = mt_metric_info(metric)->sums ? metric : MT_METRIC_SIZE;
+	icicle->metric = mt_metric_sums(profile, metric) ? metric : MT_METRIC_SIZE;
 	icicle->total = mt_metric_value(profile, &mt_tree_get(tree, root)->total, icicle->metric);
 	mt_tree_expand(tree, root);
 	icicle->skip = icicle->metric == metric ? skip : 0;
@@ -353,8 +353,9 @@ void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *pro
 	const struct mt_symbols *symbols, struct mt_tree *tree, uint32_t root, uint32_t skip,
 	struct mt_pattern *pattern)
 {
-	enum mt_metric metric =
-		mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
+	enum mt_metric metric = mt_metric_sums(profile, mt_tree_metric(tree))
+		? mt_tree_metric(tree)
+		: MT_METRIC_SIZE;
 	struct matcher m = {
 		.profile = profile,
 		.symbols = symbols,

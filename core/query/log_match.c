@@ -1,6 +1,6 @@
 #include "core/query/log_match.h"
 
-#include "core/query/filter_match.h"
+#include "core/query/filter_internal.h"
 #include "core/query/scan.h"
 
 #include <errno.h>
@@ -39,7 +39,10 @@ static int check(const struct mt_filter *filter, struct mt_err *err)
 				"mallopt; filter by "
 				"backtrace, time, thread, marker, size or address",
 				mt_filter_info((enum mt_filter_field)i)->name);
-	return 0;
+	return filter->terms ? mt_fail(err, -EINVAL,
+		       "the columns of groups select blocks of the heap, not "
+		       "mappings or calls of mallopt; leave them out of the filter")
+			     : 0;
 }
 
 /* Verdicts by stack: to the filter, each entry is a group of one. */

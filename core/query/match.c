@@ -28,6 +28,8 @@ static void begin(struct mt_profile *p, const struct mt_profile *of)
 	p->group_capacity = of->group_count + 1;
 	for (uint32_t i = 0; i < of->group_count; i++)
 		p->groups[i].node = of->groups[i].node;
+	p->late = NULL;
+	p->columns_unknown = true;
 	p->samples = NULL;
 	p->sample_count = p->sample_capacity = 0;
 	p->free_sites = NULL;
@@ -51,6 +53,7 @@ static void match_groups(struct mt_profile *p, const struct mt_profile *of, cons
 	struct mt_info *info = &p->info;
 
 	begin(p, of);
+	p->columns_unknown = of->columns_unknown;
 	for (uint32_t i = 0; i < of->group_count; i++) {
 		const struct mt_group *g = &of->groups[i];
 
@@ -315,6 +318,7 @@ void mt_matched_free(struct mt_matched *m)
 {
 	if (m->own) {
 		free(m->profile.groups);
+		free(m->profile.late);
 		free(m->profile.samples);
 		free(m->profile.free_sites);
 	}

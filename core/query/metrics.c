@@ -1,192 +1,273 @@
-#include "core/query/query.h"
-
-#include "core/query/group_sum.h"
+/* The registry of columns: the built-in ones, which follow from a group's counters, then those that
+ * the profile brings along. */
+#include "core/query/fold.h"
 #include "core/query/rank.h"
 
+#include <math.h>
 #include <string.h>
 
-static bool metric_sums(enum mt_metric metric)
+/* ---- built-in columns that are no counters ---- */
+
+static uint64_t interval(const struct mt_profile *p, const struct mt_group *group)
 {
-	switch (metric) {
-	case MT_METRIC_MIN_SIZE:
-	case MT_METRIC_MAX_SIZE:
-	case MT_METRIC_MIN_TIMESTAMP:
-	case MT_METRIC_MAX_TIMESTAMP:
-	case MT_METRIC_INTERVAL:
-	case MT_METRIC_AGE:
-	case MT_METRIC_GROWTH:
-	case MT_METRIC_SUSPECT: return false;
-	default: return true;
-	}
+	(void)p;
+	return group->last_ns - group->first_ns;
 }
 
-const struct mt_metric_info *mt_metric_info(enum mt_metric metric)
+static uint64_t age(const struct mt_profile *p, const struct mt_group *group)
 {
-	static const struct mt_metric_info summing[] = {
-#define X(id, name, heading, words, unit) {name, heading, words, MT_UNIT_##unit, true},
-		MT_METRICS(X)
-#undef X
-	};
-	static const struct mt_metric_info extremes[] = {
-#define X(id, name, heading, words, unit) {name, heading, words, MT_UNIT_##unit, false},
-		MT_METRICS(X)
-#undef X
-	};
-	return metric_sums(metric) ? &summing[metric] : &extremes[metric];
-}
-
-const char *mt_metric_heading(enum mt_metric metric, bool leaks_known)
-{
-	return metric == MT_METRIC_LEAKED_SIZE && !leaks_known
-		? "LIVE"
-		: mt_metric_info(metric)->heading;
-}
-
-int mt_metric_find(const char *name)
-{
-	for (int metric = 0; metric < MT_METRIC_COUNT; metric++)
-		if (!strcmp(mt_metric_info((enum mt_metric)metric)->name, name))
-			return metric;
-	return -1;
-}
-
-static uint64_t age(const struct mt_profile *profile, const struct mt_group *group)
-{
-	if (!group->allocated_count || profile->info.wall_ns < group->first_ns)
+	if (!group->allocated_count || p->info.wall_ns < group->first_ns)
 		return 0;
-	return profile->info.wall_ns - group->first_ns;
+	return p->info.wall_ns - group->first_ns;
 }
 
-static uint64_t growth(const struct mt_profile *profile, const struct mt_group *group)
+static uint64_t growth(const struct mt_profile *p, const struct mt_group *group)
 {
-	uint64_t ns = age(profile, group);
+	uint64_t ns = age(p, group);
 
 	return ns ? (uint64_t)((unsigned __int128)group->live_bytes * 1000000000u / ns) : 0;
 }
 
-static bool is_single(const struct mt_profile *profile, const struct mt_group *group)
+static bool is_watched(const struct mt_profile *p, const struct mt_group *group)
 {
-	return group >= profile->groups && group < profile->groups + profile->group_count;
+	return p->scores && mt_profile_has_group(p, group) && group - p->groups < p->score_count;
 }
 
-static bool is_watched(const struct mt_profile *profile, const struct mt_group *group)
-{
-	return profile->scores && is_single(profile, group)
-		&& group - profile->groups < profile->score_count;
-}
-
-static uint64_t suspect(const struct mt_profile *profile, const struct mt_group *group)
+static uint64_t suspect(const struct mt_profile *p, const struct mt_group *group)
 {
 	struct mt_rank rank;
 
-	if (is_watched(profile, group))
-		return profile->scores[group - profile->groups];
-	if (!is_single(profile, group) && group->flags & MT_GROUP_SUSPECT)
-		return group->suspect;
-	mt_rank_totals(&rank, profile, group);
+	if (is_watched(p, group))
+		return p->scores[group - p->groups];
+	if (!mt_profile_has_group(p, group) && group->flags & MT_GROUP_SUSPECT)
+		return group->folded->suspect;
+	mt_rank_totals(&rank, p, group);
 	return rank.score;
 }
 
-uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group *group,
+static uint64_t range_live_size(const struct mt_profile *p, const struct mt_group *group)
+{
+	if (mt_profile_has_group(p, group))
+		return mt_profile_range_live_bytes(p, (uint32_t)(group - p->groups));
+	return group->folded ? group->folded->range_live_bytes : group->live_bytes;
+}
+
+static uint64_t range_live_count(const struct mt_profile *p, const struct mt_group *group)
+{
+	if (mt_profile_has_group(p, group))
+		return mt_profile_range_live_count(p, (uint32_t)(group - p->groups));
+	return group->folded ? group->folded->range_live_count : group->live_count;
+}
+
+static uint64_t range_freed_size(const struct mt_profile *p, const struct mt_group *group)
+{
+	return group->allocated_bytes - range_live_size(p, group);
+}
+
+static uint64_t range_freed_count(const struct mt_profile *p, const struct mt_group *group)
+{
+	return group->allocated_count - range_live_count(p, group);
+}
+
+/* ---- the list ---- */
+
+static const struct {
+	struct mt_group_column column;
+	size_t counter; /* in struct mt_group; 0: none, it is computed */
+	uint64_t (*compute)(const struct mt_profile *, const struct mt_group *);
+	enum mt_doubt doubt;
+	bool in_json;
+	int beside;
+} builtins[] = {
+#define COUNTER(name) offsetof(struct mt_group, name), NULL
+#define COMPUTED(function) 0, function
+#define X(id, name, heading, words, unit, fold, value, doubt, json, beside) \
+	{{name, heading, words, MT_UNIT_##unit, MT_FOLD_##fold, 0, NULL, NULL, 0, 1}, value, \
+		MT_DOUBT_##doubt, json, beside},
+	MT_METRICS(X)
+#undef X
+};
+
+uint32_t mt_metric_count(const struct mt_profile *p)
+{
+	return MT_METRIC_COUNT + (p ? p->column_count : 0);
+}
+
+static const struct mt_group_column *own_column(const struct mt_profile *p, enum mt_metric metric)
+{
+	uint32_t column = (uint32_t)metric - MT_METRIC_COUNT;
+
+	return p && column < p->column_count ? &p->columns[column] : NULL;
+}
+
+const struct mt_group_column *mt_metric_info(const struct mt_profile *p, enum mt_metric metric)
+{
+	const struct mt_group_column *own = own_column(p, metric);
+
+	return own ? own : &builtins[metric < MT_METRIC_COUNT ? metric : 0].column;
+}
+
+bool mt_metric_sums(const struct mt_profile *p, enum mt_metric metric)
+{
+	return mt_metric_info(p, metric)->fold == MT_FOLD_SUM;
+}
+
+bool mt_metric_in_json(enum mt_metric metric)
+{
+	return metric >= MT_METRIC_COUNT || builtins[metric].in_json;
+}
+
+int mt_metric_beside(enum mt_metric metric)
+{
+	return metric < MT_METRIC_COUNT ? builtins[metric].beside : -1;
+}
+
+const char *mt_metric_heading(const struct mt_profile *p, enum mt_metric metric, bool leaks_known)
+{
+	return metric == MT_METRIC_LEAKED_SIZE && !leaks_known
+		? "LIVE"
+		: mt_metric_info(p, metric)->heading;
+}
+
+int mt_metric_find(const struct mt_profile *p, const char *name)
+{
+	for (int metric = 0; metric < (int)mt_metric_count(p); metric++)
+		if (!strcmp(mt_metric_info(p, (enum mt_metric)metric)->name, name))
+			return metric;
+	return -1;
+}
+
+const char *mt_metric_add(struct mt_profile *p, const struct mt_group_column *column)
+{
+	return mt_metric_find(NULL, column->name) >= 0 || mt_filter_find(column->name) >= 0
+		? "there is a built-in column or a field of filters of this name"
+		: mt_profile_add_column(p, column);
+}
+
+const char *mt_metric_name_at(const void *profile, int i)
+{
+	return i < (int)mt_metric_count(profile)
+		? mt_metric_info(profile, (enum mt_metric)i)->name
+		: NULL;
+}
+
+enum mt_metric mt_metric_in(const struct mt_profile *to, const struct mt_profile *from,
 	enum mt_metric metric)
 {
-	switch (metric) {
-	case MT_METRIC_LEAKED_SIZE: return group->live_bytes;
-	case MT_METRIC_LEAKED_COUNT: return group->live_count;
-	case MT_METRIC_SIZE: return group->allocated_bytes;
-	case MT_METRIC_ALLOCATED_COUNT: return group->allocated_count;
-	case MT_METRIC_AT_PEAK_SIZE: return group->at_peak_bytes;
-	case MT_METRIC_AT_PEAK_COUNT: return group->at_peak_count;
-	case MT_METRIC_OWN_PEAK_SIZE: return group->own_peak_bytes;
-	case MT_METRIC_OWN_PEAK_COUNT: return group->own_peak_count;
-	case MT_METRIC_TEMPORARY_COUNT: return group->temporary_count;
-	case MT_METRIC_MIN_SIZE: return group->min_size;
-	case MT_METRIC_MAX_SIZE: return group->max_size;
-	case MT_METRIC_MIN_TIMESTAMP: return group->first_ns;
-	case MT_METRIC_MAX_TIMESTAMP: return group->last_ns;
-	case MT_METRIC_INTERVAL: return group->last_ns - group->first_ns;
-	case MT_METRIC_AGE: return age(profile, group);
-	case MT_METRIC_GROWTH: return growth(profile, group);
-	case MT_METRIC_SUSPECT: return suspect(profile, group);
-	case MT_METRIC_RANGE_LIVE_SIZE: return mt_group_range_live_bytes(group);
-	case MT_METRIC_RANGE_LIVE_COUNT: return mt_group_range_live_count(group);
-	case MT_METRIC_RANGE_FREED_SIZE:
-		return group->allocated_bytes - mt_group_range_live_bytes(group);
-	case MT_METRIC_RANGE_FREED_COUNT:
-		return group->allocated_count - mt_group_range_live_count(group);
-	case MT_METRIC_COUNT: break;
+	int found = metric < MT_METRIC_COUNT || to == from
+		? (int)metric
+		: mt_metric_find(to, mt_metric_info(from, metric)->name);
+
+	return found < 0 ? MT_METRIC_NONE : (enum mt_metric)found;
+}
+
+/* ---- values ---- */
+
+/* NULL: the group has none. */
+static const uint64_t *own_values(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	const struct mt_group_column *column = own_column(p, metric);
+	size_t at = mt_profile_has_group(p, group) ? (size_t)(group - p->groups) : SIZE_MAX;
+
+	if (!column || p->columns_unknown)
+		return NULL;
+	if (at != SIZE_MAX)
+		return at < column->count ? column->values + at * column->width : NULL;
+	if (!group->folded || (column->fold == MT_FOLD_NONE && group->flags & MT_GROUP_SUMMED))
+		return NULL;
+	return group->folded->values + mt_fold_place(p, metric - MT_METRIC_COUNT);
+}
+
+/* What 99 of 100 do not exceed. */
+static uint64_t high_value(const uint64_t *buckets, uint32_t width)
+{
+	uint64_t all = 0, above = 0;
+
+	for (uint32_t i = 0; i < width; i++)
+		all += buckets[i];
+	for (uint32_t i = width; i-- > 1;) {
+		above += buckets[i];
+		if (above > all / 100)
+			return i > 63 ? UINT64_MAX : (1ull << i) - 1;
 	}
 	return 0;
 }
 
-bool mt_metric_is_known(const struct mt_group *group, enum mt_metric metric)
-{
-	bool peak = metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT
-		|| metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT;
-
-	return !peak || !(group->flags & MT_GROUP_NO_PEAKS);
-}
-
-bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group,
+uint64_t mt_metric_value(const struct mt_profile *p, const struct mt_group *group,
 	enum mt_metric metric)
 {
-	bool single = is_single(profile, group);
+	const uint64_t *values;
 
-	if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
-		return mt_info_estimates_times(&profile->info);
-	if (metric == MT_METRIC_SUSPECT && !single && group->flags & MT_GROUP_SUSPECT)
-		return group->flags & MT_GROUP_SUSPECT_ESTIMATED;
-	if (metric == MT_METRIC_SUSPECT)
-		return !is_watched(profile, group);
-	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
-		return !single && group->flags & MT_GROUP_SUMMED;
-	if (metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT)
-		return profile->info.peak_unsure;
-	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT
-		&& metric < MT_METRIC_GROWTH)
-		return false;
-	return single ? mt_profile_is_estimated(profile, group)
-		      : (group->flags & MT_GROUP_ESTIMATED) != 0;
+	if (metric < MT_METRIC_COUNT && builtins[metric].counter)
+		return *(const uint64_t *)(const void *)((const char *)group
+			+ builtins[metric].counter);
+	if (metric < MT_METRIC_COUNT)
+		return builtins[metric].compute(p, group);
+	values = own_values(p, group, metric);
+	if (values && mt_metric_info(p, metric)->fold == MT_FOLD_HISTOGRAM)
+		return high_value(values, mt_metric_info(p, metric)->width);
+	return values ? *values : 0;
 }
 
-void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
+const uint64_t *mt_metric_buckets(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric, uint32_t *count)
 {
-	if (!group->allocated_count)
-		return;
-	if (sum->allocated_count)
-		sum->flags |= MT_GROUP_SUMMED;
-	if (!sum->allocated_count || group->first_ns < sum->first_ns)
-		sum->first_ns = group->first_ns;
-	if (!sum->allocated_count || group->min_size < sum->min_size)
-		sum->min_size = group->min_size;
-	if (group->last_ns > sum->last_ns)
-		sum->last_ns = group->last_ns;
-	if (group->max_size > sum->max_size)
-		sum->max_size = group->max_size;
-	sum->allocated_count += group->allocated_count;
-	sum->allocated_bytes += group->allocated_bytes;
-	sum->live_count += group->live_count;
-	sum->live_bytes += group->live_bytes;
-	sum->temporary_count += group->temporary_count;
-	sum->own_peak_count += group->own_peak_count;
-	sum->own_peak_bytes += group->own_peak_bytes;
-	sum->at_peak_count += group->at_peak_count;
-	sum->at_peak_bytes += group->at_peak_bytes;
-	sum->late_count += group->late_count;
-	sum->late_bytes += group->late_bytes;
-	sum->flags |= group->flags & (MT_GROUP_ESTIMATED | MT_GROUP_SUMMED);
+	const uint64_t *values = mt_metric_info(p, metric)->fold == MT_FOLD_HISTOGRAM
+		? own_values(p, group, metric)
+		: NULL;
+
+	for (*count = values ? mt_metric_info(p, metric)->width : 0; *count && !values[*count - 1];)
+		--*count;
+	return values;
 }
 
-void mt_group_sum_suspect(struct mt_group *sum, const struct mt_profile *profile,
-	const struct mt_group *group)
+double mt_metric_error(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
 {
-	uint64_t score = suspect(profile, group);
+	const struct mt_group_column *column = own_column(p, metric);
+	const uint64_t *values = own_values(p, group, metric);
+	double variance;
 
-	if (sum->flags & MT_GROUP_SUSPECT && score <= sum->suspect)
-		return;
-	sum->suspect = score;
-	sum->flags |= MT_GROUP_SUSPECT;
-	sum->flags &= ~MT_GROUP_SUSPECT_ESTIMATED;
-	if (!is_watched(profile, group))
-		sum->flags |= MT_GROUP_SUSPECT_ESTIMATED;
+	if (!values || !column->variances)
+		return -1;
+	if (mt_profile_has_group(p, group))
+		variance = column->variances[group - p->groups];
+	else
+		memcpy(&variance, &values[column->width], sizeof variance);
+	return sqrt(variance);
+}
+
+bool mt_metric_is_known(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	enum mt_doubt doubt;
+
+	if (metric >= MT_METRIC_COUNT)
+		return own_values(p, group, metric) != NULL;
+	doubt = builtins[metric].doubt;
+	return (doubt != MT_DOUBT_PEAK && doubt != MT_DOUBT_OWN_PEAK)
+		|| !(group->flags & MT_GROUP_NO_PEAKS);
+}
+
+bool mt_metric_is_estimated(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	bool single = mt_profile_has_group(p, group);
+
+	if (metric >= MT_METRIC_COUNT)
+		return mt_metric_error(p, group, metric) > 0;
+	switch (builtins[metric].doubt) {
+	case MT_DOUBT_TIMES: return mt_info_estimates_times(&p->info);
+	case MT_DOUBT_PEAK: return p->info.peak_unsure;
+	case MT_DOUBT_OWN_PEAK: return !single && group->flags & MT_GROUP_SUMMED;
+	case MT_DOUBT_SCORE:
+		return !single && group->flags & MT_GROUP_SUSPECT
+			? (group->flags & MT_GROUP_SUSPECT_ESTIMATED) != 0
+			: !is_watched(p, group);
+	case MT_DOUBT_LIVE:
+		return single ? mt_profile_is_estimated(p, group)
+			      : (group->flags & MT_GROUP_ESTIMATED) != 0;
+	default: return false;
+	}
 }

@@ -7,55 +7,117 @@
 #include "core/model/profile.h"
 #include "core/symbol/symbol.h"
 
-/* ---- metrics: one list for columns, sort menus, --sort and JSON ----
- * X(id, json name, short heading, words, unit) ; unit: COUNT BYTES TIME */
+/* ---- columns of groups: one registry for lists, orders, filters, folds, reports and help ----
+ * The built-in ones: X(id, JSON name, heading, words, unit, fold rule, value, what makes it an
+ * estimate, whether JSON has it, the column beside it or -1). JSON has what does not depend on the
+ * present time. A profile can have more (core/model/group_column.h): their numbers follow. */
 #define MT_METRICS(X) \
-	X(LEAKED_SIZE, "leaked_size", "LEAKED", "bytes not freed", BYTES) \
-	X(LEAKED_COUNT, "leaked_count", "BLOCKS", "blocks not freed", COUNT) \
-	X(SIZE, "size", "ALLOCATED", "total bytes allocated", BYTES) \
-	X(ALLOCATED_COUNT, "allocated_count", "ALLOCS", "total allocations", COUNT) \
-	X(AT_PEAK_SIZE, "at_peak_size", "AT PEAK", "bytes live at the peak of the heap", BYTES) \
-	X(AT_PEAK_COUNT, "at_peak_count", "PK BLKS", "blocks live at the peak of the heap", COUNT) \
+	X(LEAKED_SIZE, "leaked_size", "LEAKED", "bytes not freed", BYTES, SUM, \
+		COUNTER(live_bytes), LIVE, true, MT_METRIC_LEAKED_COUNT) \
+	X(LEAKED_COUNT, "leaked_count", "BLOCKS", "blocks not freed", COUNT, SUM, \
+		COUNTER(live_count), LIVE, true, MT_METRIC_LEAKED_SIZE) \
+	X(SIZE, "size", "ALLOCATED", "total bytes allocated", BYTES, SUM, \
+		COUNTER(allocated_bytes), NONE, true, MT_METRIC_ALLOCATED_COUNT) \
+	X(ALLOCATED_COUNT, "allocated_count", "ALLOCS", "total allocations", COUNT, SUM, \
+		COUNTER(allocated_count), NONE, true, MT_METRIC_SIZE) \
+	X(AT_PEAK_SIZE, "at_peak_size", "AT PEAK", "bytes live at the peak of the heap", BYTES, \
+		SUM, COUNTER(at_peak_bytes), PEAK, true, MT_METRIC_AT_PEAK_COUNT) \
+	X(AT_PEAK_COUNT, "at_peak_count", "PK BLKS", "blocks live at the peak of the heap", COUNT, \
+		SUM, COUNTER(at_peak_count), PEAK, true, MT_METRIC_AT_PEAK_SIZE) \
 	X(OWN_PEAK_SIZE, "own_peak_size", "OWN PEAK", "largest number of live bytes of the group", \
-		BYTES) \
+		BYTES, SUM, COUNTER(own_peak_bytes), OWN_PEAK, true, MT_METRIC_OWN_PEAK_COUNT) \
 	X(OWN_PEAK_COUNT, "own_peak_count", "OWN BLKS", \
-		"largest number of live blocks of the group", COUNT) \
+		"largest number of live blocks of the group", COUNT, SUM, COUNTER(own_peak_count), \
+		OWN_PEAK, true, MT_METRIC_OWN_PEAK_SIZE) \
 	X(TEMPORARY_COUNT, "temporary_count", "TEMP", "freed before the thread's next allocation", \
-		COUNT) \
-	X(MIN_SIZE, "min_size", "MIN", "smallest block", BYTES) \
-	X(MAX_SIZE, "max_size", "MAX", "largest block", BYTES) \
-	X(MIN_TIMESTAMP, "min_timestamp", "FIRST", "time of the first allocation", TIME) \
-	X(MAX_TIMESTAMP, "max_timestamp", "LAST", "time of the last allocation", TIME) \
-	X(INTERVAL, "interval", "SPAN", "from first to last allocation", TIME) \
-	X(AGE, "age", "AGE", "since the first allocation", TIME) \
-	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES) \
-	X(SUSPECT, "suspect", "SUSPECT", "leak score, 0 to 100", COUNT) \
+		COUNT, SUM, COUNTER(temporary_count), NONE, true, MT_METRIC_SIZE) \
+	X(MIN_SIZE, "min_size", "MIN", "smallest block", BYTES, MIN, COUNTER(min_size), NONE, \
+		true, -1) \
+	X(MAX_SIZE, "max_size", "MAX", "largest block", BYTES, MAX, COUNTER(max_size), NONE, true, \
+		-1) \
+	X(MIN_TIMESTAMP, "min_timestamp", "FIRST", "time of the first allocation", TIME, MIN, \
+		COUNTER(first_ns), TIMES, true, -1) \
+	X(MAX_TIMESTAMP, "max_timestamp", "LAST", "time of the last allocation", TIME, MAX, \
+		COUNTER(last_ns), TIMES, true, -1) \
+	X(INTERVAL, "interval", "SPAN", "from first to last allocation", TIME, COMPUTED, \
+		COMPUTED(interval), TIMES, false, -1) \
+	X(AGE, "age", "AGE", "since the first allocation", TIME, COMPUTED, COMPUTED(age), TIMES, \
+		false, -1) \
+	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES, \
+		COMPUTED, COMPUTED(growth), LIVE, false, -1) \
+	X(SUSPECT, "suspect", "SUSPECT", "leak score, 0 to 100", COUNT, MAX, COMPUTED(suspect), \
+		SCORE, false, -1) \
 	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", \
-		"bytes live at the end of the time range", BYTES) \
+		"bytes live at the end of the time range", BYTES, SUM, COMPUTED(range_live_size), \
+		LIVE, true, -1) \
 	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", \
-		"blocks live at the end of the time range", COUNT) \
+		"blocks live at the end of the time range", COUNT, SUM, \
+		COMPUTED(range_live_count), LIVE, true, -1) \
 	X(RANGE_FREED_SIZE, "range_freed_size", "FREED", "bytes freed within the time range", \
-		BYTES) \
+		BYTES, SUM, COMPUTED(range_freed_size), LIVE, true, -1) \
 	X(RANGE_FREED_COUNT, "range_freed_count", "FREES", "blocks freed within the time range", \
-		COUNT)
+		COUNT, SUM, COMPUTED(range_freed_count), LIVE, true, -1)
 
 enum mt_metric {
-#define X(id, name, heading, words, unit) MT_METRIC_##id,
+#define X(id, ...) MT_METRIC_##id,
 	MT_METRICS(X) MT_METRIC_COUNT,
 #undef X
+	MT_METRIC_NONE = 0x10000 /* a column that the profile does not have */
 };
-enum mt_unit { MT_UNIT_COUNT, MT_UNIT_BYTES, MT_UNIT_TIME };
-struct mt_metric_info {
-	const char *name, *heading, *words;
-	enum mt_unit unit;
-	/* whether the metric of a tree node is the sum of its groups' (else min or max) */
-	bool sums;
+/* What can make a value an estimate: nothing; frees were lost; the peak may lie in lost history;
+ * the groups' peaks need not have been at one time; it is made from totals alone; the rate of the
+ * clock is not known. */
+enum mt_doubt {
+	MT_DOUBT_NONE,
+	MT_DOUBT_LIVE,
+	MT_DOUBT_PEAK,
+	MT_DOUBT_OWN_PEAK,
+	MT_DOUBT_SCORE,
+	MT_DOUBT_TIMES
 };
-const struct mt_metric_info *mt_metric_info(enum mt_metric);
-/* Above a column of it. Of what was not freed that is LIVE, unless it is known to have leaked. */
-const char *mt_metric_heading(enum mt_metric, bool leaks_known);
-int mt_metric_find(const char *name); /* metric, or -1 */
+#define MT_METRICS_MAX (MT_METRIC_COUNT + MT_COLUMNS_MAX)
+/* Everywhere a profile may be NULL here: then there are the built-in columns alone. */
+uint32_t mt_metric_count(const struct mt_profile *);
+const struct mt_group_column *mt_metric_info(const struct mt_profile *, enum mt_metric);
+/* Registers a column: as mt_profile_add_column, and refuses the names of built-in columns and of
+ * fields of a filter. */
+const char *mt_metric_add(struct mt_profile *, const struct mt_group_column *);
+int mt_metric_find(const struct mt_profile *, const char *name); /* metric, or -1 */
+const char *mt_metric_name_at(const void *profile, int i);       /* for mt_nearest */
+/* Returns true if the value of several groups is the sum of theirs, so that there are shares. */
+bool mt_metric_sums(const struct mt_profile *, enum mt_metric);
+bool mt_metric_in_json(enum mt_metric);
+/* Blocks beside bytes, bytes beside blocks; -1: none is better than another. */
+int mt_metric_beside(enum mt_metric);
+/* The same column in another profile, or MT_METRIC_NONE. */
+enum mt_metric mt_metric_in(const struct mt_profile *to, const struct mt_profile *from,
+	enum mt_metric);
+/* Above a column. Of what was not freed that is LIVE, unless it is known to have leaked. */
+const char *mt_metric_heading(const struct mt_profile *, enum mt_metric, bool leaks_known);
+
+/* group: of the profile, or a sum of its groups (core/query/fold.h). Of a histogram: what 99 of 100
+ * do not exceed. 0 if the value is not known. */
 uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+/* A histogram's buckets up to the last that is not empty; NULL: it is none. */
+const uint64_t *mt_metric_buckets(const struct mt_profile *, const struct mt_group *,
+	enum mt_metric, uint32_t *count);
+/* The standard error of an estimate; negative: the column has no errors. */
+double mt_metric_error(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+bool mt_metric_is_known(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+/* Returns true if the value is to be marked as an estimate. */
+bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+static inline bool mt_profile_has_group(const struct mt_profile *p, const struct mt_group *group)
+{
+	return group >= p->groups && group < p->groups + p->group_count;
+}
+
+/* What sums have beside their counters is kept here, by whoever owns the sums (core/query/fold.h).
+ * Starts zeroed. */
+struct mt_folds {
+	struct mt_fold_chunk *chunk;
+	size_t left;
+	bool suspects; /* fold leak scores, too: without samples that takes a while */
+};
 
 /* In the flags of a sum of groups: one of them has blocks that may be free, since frees were
  * lost. */
@@ -68,9 +130,6 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 /* Its suspect is set, the highest of its groups'; that is an estimate. */
 #define MT_GROUP_SUSPECT 0x800u
 #define MT_GROUP_SUSPECT_ESTIMATED 0x1000u
-bool mt_metric_is_known(const struct mt_group *, enum mt_metric);
-/* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
-bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 
 /* ---- filter: one list of fields for CLI options, the prompt, its completion and the manual ----
  * X(id, name, kind, scope, choices, words). min and max are inclusive; all fields combine with and.
@@ -209,6 +268,9 @@ int mt_filter_find(const char *name); /* accepts dashes for underscores; field o
 
 struct mt_filter;
 struct mt_filter *mt_filter_new(void);
+/* Text may also name the columns of the profile, which is borrowed while text is read. */
+struct mt_filter *mt_filter_new_of(const struct mt_profile *);
+void mt_filter_name_columns(struct mt_filter *, const struct mt_profile *);
 void mt_filter_free(struct mt_filter *);
 /* text NULL or "": field off. Regexes: PCRE2 with JIT, a match limit, smart case (no capital in the
  * pattern: caseless). On error the field keeps its old value; err says where in the text and what
@@ -226,7 +288,8 @@ int mt_filter_check(const struct mt_filter *, struct mt_err *err);
 const char *mt_filter_expected(enum mt_filter_field);
 /* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex
  * (function); "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k,
- * size:1k..4k for what has a min and a max. What a field is given twice must hold both times.
+ * size:1k..4k for what has a min and a max, and for columns of groups. What a field is given twice
+ * must hold both times.
  * Replaces all fields; on error nothing changes. */
 int mt_filter_parse(struct mt_filter *, const char *text, struct mt_err *err);
 /* Adds the words to what the filter asks already; mt_filter_check is to be asked behind the
@@ -268,7 +331,8 @@ void mt_filter_candidates_free(struct mt_filter_candidates *);
 struct mt_selection {
 	uint32_t *groups; /* group ids, sorted */
 	uint32_t count, capacity;
-	struct mt_group sum; /* totals over them (counts and bytes add; times and sizes min/max) */
+	struct mt_group sum; /* of all of them, by each column's rule */
+	struct mt_folds folds;
 };
 /* filter may be NULL; one that needs events (filter_match.h) is refused: mt_match (scan.h) answers
  * it, and its profile is selected from without a filter. Results of regexes per string are cached

@@ -1,7 +1,7 @@
 #include "core/query/rows.h"
 
+#include "core/query/fold.h"
 #include "core/query/frame.h"
-#include "core/query/group_sum.h"
 #include "core/query/sort.h"
 
 #include <stdio.h>
@@ -112,6 +112,7 @@ void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched,
 {
 	struct mt_buffer name = {0};
 
+	rows->folds.suspects = sort == MT_METRIC_SUSPECT;
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t group = selection->groups[i];
 
@@ -119,12 +120,8 @@ void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched,
 		struct mt_row *row = mt_rows_at(rows, (const char *)name.data);
 
 		row->group_count++;
-		mt_group_sum_of(&row->sum, matched, &matched->groups[group]);
-		mt_group_sum_of(&row->all, whole, &whole->groups[group]);
-		if (sort != MT_METRIC_SUSPECT)
-			continue;
-		mt_group_sum_suspect(&row->sum, matched, &matched->groups[group]);
-		mt_group_sum_suspect(&row->all, whole, &whole->groups[group]);
+		mt_fold(&rows->folds, &row->sum, matched, &matched->groups[group]);
+		mt_fold(&rows->folds, &row->all, whole, &whole->groups[group]);
 	}
 	mt_buffer_free(&name);
 	mt_rows_sort(rows, matched, sort, ascending);
@@ -133,6 +130,7 @@ void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched,
 void mt_rows_free(struct mt_rows *rows)
 {
 	mt_strings_free(&rows->names);
+	mt_folds_free(&rows->folds);
 	free(rows->rows);
 	*rows = (struct mt_rows){0};
 }

@@ -35,6 +35,7 @@ struct mt_rows {
 	struct mt_strings names;
 	struct mt_row *rows;
 	uint32_t count, capacity;
+	struct mt_folds folds;
 };
 
 /* Puts the selection's groups together, in order of the metric (of what matched), ties in order of

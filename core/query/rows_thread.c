@@ -1,5 +1,5 @@
 #include "core/query/filter_match.h"
-#include "core/query/group_sum.h"
+#include "core/query/fold.h"
 #include "core/query/rows.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 struct counter {
 	const struct mt_profile *whole;
 	struct mt_group *threads; /* by thread index */
+	struct mt_late *late;     /* the same */
 	uint64_t to_ns, threshold;
 };
 
@@ -26,23 +27,25 @@ static int count(void *context, const struct mt_allocation *a)
 	sum->allocated_bytes += a->size;
 	sum->live_count += live;
 	sum->live_bytes += live ? a->size : 0;
-	sum->late_count += late;
-	sum->late_bytes += late ? a->size : 0;
+	c->late[a->thread].count += late;
+	c->late[a->thread].bytes += late ? a->size : 0;
 	sum->temporary_count += !live && a->between <= c->threshold;
 	return 0;
 }
 
-static void add_row(struct mt_rows *rows, const struct mt_profile *whole, uint32_t thread,
-	const struct mt_group *sum)
+/* The threads as if they were groups: they fold in the same way. */
+static void add_row(struct mt_rows *rows, const struct mt_profile *whole,
+	const struct mt_profile *threads, uint32_t thread)
 {
+	const struct mt_group *sum = &threads->groups[thread];
 	const struct mt_thread *at = &whole->threads[thread];
 	char *name = mt_format("%u %s", at->tid, mt_strings_get(&whole->strings, at->name));
 	struct mt_row *row = mt_rows_at(rows, name);
 
 	/* threads of one id and name, one after another, are one row */
-	mt_group_sum(&row->sum, sum);
+	mt_fold(&rows->folds, &row->sum, threads, sum);
 	row->sum.flags = MT_GROUP_NO_PEAKS;
-	if (whole->info.lossy_ns && sum->live_count && sum->first_ns <= whole->info.lossy_ns)
+	if (mt_profile_is_estimated(whole, sum))
 		row->sum.flags |= MT_GROUP_ESTIMATED;
 	free(name);
 }
@@ -52,7 +55,8 @@ int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source,
 {
 	struct mt_filter_bounds bounds = {0};
 	struct counter counter = {.whole = source->profile,
-		.threads = mt_alloc((source->profile->thread_count + 1) * sizeof *counter.threads)};
+		.threads = mt_alloc((source->profile->thread_count + 1) * sizeof *counter.threads),
+		.late = mt_alloc((source->profile->thread_count + 1) * sizeof *counter.late)};
 	int status = filter ? mt_filter_compile(&bounds, filter, source->profile, err) : 0;
 
 	counter.threshold = bounds.temporary_threshold;
@@ -60,10 +64,15 @@ int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source,
 	mt_filter_bounds_free(&bounds);
 	if (status >= 0)
 		status = mt_scan_allocations(source, filter, 0, count, &counter, err);
-	for (uint32_t i = 0; i < source->profile->thread_count && status >= 0; i++)
+	const struct mt_profile threads = {.groups = counter.threads,
+		.group_count = source->profile->thread_count,
+		.late = counter.late};
+
+	for (uint32_t i = 0; i < threads.group_count && status >= 0; i++)
 		if (counter.threads[i].allocated_count)
-			add_row(rows, source->profile, i, &counter.threads[i]);
+			add_row(rows, source->profile, &threads, i);
 	free(counter.threads);
+	free(counter.late);
 	if (status >= 0)
 		mt_rows_sort(rows, source->profile, sort, ascending);
 	return status < 0 ? status : 0;

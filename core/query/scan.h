@@ -74,10 +74,10 @@ enum mt_match_wants {
 /* What matched, as a profile: definitions (strings, modules, threads, pcs, nodes, log) are borrowed
  * from the source's; groups have the same ids and hold the matching blocks alone; so do info's
  * allocations … temporary_count and slack_bytes, free sites and samples. live_* are live at the end
- * of the recording, whatever the range; mt_group_range_live_*: of these blocks, live at the end of
- * the range. at_peak_* are shares of the whole heap's peak within the range. Without history (the
- * filter asks of groups alone): there are no samples, info's peak is 0, reallocs count among info's
- * allocations and frees, and its slack is 0. */
+ * of the recording, whatever the range; mt_profile_range_live_*: of these blocks, live at the end
+ * of the range. at_peak_* are shares of the whole heap's peak within the range. Without history
+ * (the filter asks of groups alone): there are no samples, info's peak is 0, reallocs count among
+ * info's allocations and frees, and its slack is 0. */
 struct mt_matched {
 	struct mt_profile profile;
 	bool own;                /* false: everything matched, profile is the source's */

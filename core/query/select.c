@@ -1,5 +1,5 @@
 #include "core/query/filter_match.h"
-#include "core/query/group_sum.h"
+#include "core/query/fold.h"
 #include "core/query/query.h"
 #include "core/query/sort.h"
 
@@ -21,9 +21,9 @@ static uint64_t sort_value(const struct mt_profile *by, uint32_t id, enum mt_met
 
 /* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation
  * failed or was lost have nothing to show and are left out. */
-static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile,
-	const struct mt_profile *by, const uint8_t *matches, enum mt_metric sort, bool ascending,
-	struct mt_group *sum)
+static uint32_t collect(struct mt_selection *to, struct mt_sort_entry *entries,
+	const struct mt_profile *profile, const struct mt_profile *by, const uint8_t *matches,
+	enum mt_metric sort, bool ascending)
 {
 	uint32_t count = 0;
 
@@ -35,7 +35,7 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 		uint64_t value = sort_value(by, id, sort);
 
 		entries[count++] = (struct mt_sort_entry){ascending ? value : ~value, id};
-		mt_group_sum_of(sum, profile, group);
+		mt_fold(&to->folds, &to->sum, profile, group);
 	}
 	return count;
 }
@@ -70,7 +70,8 @@ int mt_select_by(struct mt_selection *selection, const struct mt_profile *profil
 	struct mt_sort_entry *entries = mt_resize(NULL, profile->group_count * sizeof *entries);
 
 	selection->sum = (struct mt_group){0};
-	selection->count = collect(entries, profile, by, matches, sort, ascending, &selection->sum);
+	mt_folds_free(&selection->folds);
+	selection->count = collect(selection, entries, profile, by, matches, sort, ascending);
 	mt_sort(entries, selection->count);
 	if (selection->capacity < selection->count) {
 		selection->capacity = selection->count;
@@ -87,5 +88,6 @@ int mt_select_by(struct mt_selection *selection, const struct mt_profile *profil
 void mt_selection_free(struct mt_selection *selection)
 {
 	free(selection->groups);
+	mt_folds_free(&selection->folds);
 	*selection = (struct mt_selection){0};
 }

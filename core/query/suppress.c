@@ -511,8 +511,8 @@ static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uin
 	info->leaked_bytes -=
 		group->live_bytes < info->leaked_bytes ? group->live_bytes : info->leaked_bytes;
 	/* it lived at the end of a time range all the same */
-	group->late_count += group->live_count;
-	group->late_bytes += group->live_bytes;
+	out->profile.late[id].count += group->live_count;
+	out->profile.late[id].bytes += group->live_bytes;
 	group->live_count = group->live_bytes = 0;
 }
 
@@ -526,6 +526,9 @@ void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
 	out->profile.group_capacity = p->group_count + 1;
 	if (p->group_count)
 		memcpy(out->profile.groups, p->groups, p->group_count * sizeof *p->groups);
+	out->profile.late = mt_alloc((p->group_count + 1) * sizeof *p->late);
+	if (p->late)
+		memcpy(out->profile.late, p->late, p->group_count * sizeof *p->late);
 	out->verdicts = mt_alloc((p->group_count + 1) * sizeof *out->verdicts);
 	out->blocks = mt_alloc((p->group_count + 1) * sizeof *out->blocks);
 	out->bytes = mt_alloc((p->group_count + 1) * sizeof *out->bytes);
@@ -550,6 +553,7 @@ void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
 void mt_suppressed_free(struct mt_suppressed *s)
 {
 	free(s->profile.groups);
+	free(s->profile.late);
 	free(s->verdicts);
 	free(s->blocks);
 	free(s->bytes);

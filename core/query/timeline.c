@@ -53,10 +53,8 @@ static void end_at_range(const struct mt_timeline *timeline, const struct mt_pro
 	column->max_bytes = behind.max_bytes;
 	column->live_bytes = column->live_count = 0;
 	for (uint32_t i = 0; i < profile->group_count; i++) {
-		const struct mt_group *g = &profile->groups[i];
-
-		column->live_bytes += g->live_bytes + g->late_bytes;
-		column->live_count += g->live_count + g->late_count;
+		column->live_bytes += mt_profile_range_live_bytes(profile, i);
+		column->live_count += mt_profile_range_live_count(profile, i);
 	}
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		allocations += timeline->columns[i].allocations;

@@ -2,8 +2,8 @@
  * through it as items with a cursor, and expanding it moves them on, inverted outwards to the
  * callers, else inwards to the callees. A group takes one path from the root in both, so recursion
  * never counts it twice in a node. */
+#include "core/query/fold.h"
 #include "core/query/frame.h"
-#include "core/query/group_sum.h"
 #include "core/query/tree_parts.h"
 
 #include <stdlib.h>
@@ -194,16 +194,15 @@ static void link_children(struct mt_tree *tree, uint32_t first)
 
 uint64_t mt_tree_weight(const struct mt_tree *tree, const struct mt_group *group)
 {
-	enum mt_metric metric = mt_metric_info(tree->sort)->sums ? tree->sort : MT_METRIC_SIZE;
+	enum mt_metric metric =
+		mt_metric_sums(tree->profile, tree->sort) ? tree->sort : MT_METRIC_SIZE;
 
 	return mt_metric_value(tree->profile, group, metric);
 }
 
-void mt_tree_sum(const struct mt_tree *tree, struct mt_group *sum, const struct mt_group *group)
+void mt_tree_sum(struct mt_tree *tree, struct mt_group *sum, const struct mt_group *group)
 {
-	mt_group_sum_of(sum, tree->profile, group);
-	if (tree->sort == MT_METRIC_SUSPECT)
-		mt_group_sum_suspect(sum, tree->profile, group);
+	mt_fold(&tree->folds, sum, tree->profile, group);
 }
 
 void mt_tree_sum_all(struct mt_tree *tree, const struct mt_selection *selection)
@@ -211,9 +210,12 @@ void mt_tree_sum_all(struct mt_tree *tree, const struct mt_selection *selection)
 	struct mt_group *sum = &tree->nodes[0].total;
 
 	*sum = selection->sum;
-	for (uint32_t i = 0; tree->sort == MT_METRIC_SUSPECT && i < selection->count; i++)
-		mt_group_sum_suspect(sum, tree->profile,
-			&tree->profile->groups[selection->groups[i]]);
+	mt_fold_own(&tree->folds, sum, tree->profile);
+	if (!tree->folds.suspects)
+		return;
+	*sum = (struct mt_group){0}; /* the selection's is without leak scores */
+	for (uint32_t i = 0; i < selection->count; i++)
+		mt_tree_sum(tree, sum, &tree->profile->groups[selection->groups[i]]);
 }
 
 void mt_tree_add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
@@ -398,6 +400,8 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 	tree->symbols = symbols;
 	tree->inverted = inverted;
 	tree->sort = sort;
+	mt_folds_free(&tree->folds);
+	tree->folds.suspects = sort == MT_METRIC_SUSPECT;
 	if (inverted)
 		mt_tree_build_inverted(tree, selection);
 	else
@@ -491,6 +495,7 @@ void mt_tree_free(struct mt_tree *tree)
 {
 	if (!tree)
 		return;
+	mt_folds_free(&tree->folds);
 	free(tree->nodes);
 	free(tree->merged);
 	free(tree->slots);

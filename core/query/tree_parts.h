@@ -54,6 +54,7 @@ struct mt_tree {
 	uint32_t group_capacity;
 	struct mt_sort_entry *moves; /* while a node is expanded */
 	uint32_t move_count, move_capacity;
+	struct mt_folds folds; /* of the nodes' sums */
 };
 
 /* parent: MT_NO_NODE for the root. */
@@ -66,7 +67,7 @@ void mt_tree_add_self(struct mt_tree *, uint32_t node, uint32_t group);
 uint32_t mt_tree_child(struct mt_tree *, uint32_t parent, uint32_t pc, uint32_t frame,
 	uint64_t weight);
 /* Adds a group of the profile to a node's self or total. */
-void mt_tree_sum(const struct mt_tree *, struct mt_group *sum, const struct mt_group *);
+void mt_tree_sum(struct mt_tree *, struct mt_group *sum, const struct mt_group *);
 /* The root's total. */
 void mt_tree_sum_all(struct mt_tree *, const struct mt_selection *);
 /* What decides which of several places gives a node its line: the metric, or bytes where it does

@@ -4,7 +4,7 @@
 
 #include "core/session/snapshot.h"
 
-#define MT_SNAPSHOT_MAGIC 0x31676e7373746d6dull
+#define MT_SNAPSHOT_MAGIC 0x32676e7373746d6dull
 #define MT_SNAPSHOT_CHUNK 256u /* groups that share a version */
 #define MT_SNAPSHOT_SHARE_MAX 256u
 

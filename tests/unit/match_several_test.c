@@ -82,7 +82,7 @@ static void assert_same(const struct mt_matched *a, const struct mt_matched *b, 
 			if (mt_metric_value(p, &p->groups[i], metric)
 				!= mt_metric_value(q, &q->groups[i], metric))
 				fail_msg("%s: %s of group %u differs", words,
-					mt_metric_info(metric)->name, i);
+					mt_metric_info(NULL, metric)->name, i);
 	if (memcmp(&p->info, &q->info, sizeof p->info))
 		fail_msg("%s: info differs", words);
 	if (p->sample_count != q->sample_count

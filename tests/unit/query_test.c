@@ -627,13 +627,13 @@ static void test_timeline_of_steps(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	assert_int_equal(MT_METRIC_AT_PEAK_SIZE, mt_metric_find("at_peak_size"));
-	assert_int_equal(-1, mt_metric_find("at_peak"));
+	assert_int_equal(MT_METRIC_AT_PEAK_SIZE, mt_metric_find(NULL, "at_peak_size"));
+	assert_int_equal(-1, mt_metric_find(NULL, "at_peak"));
 	assert_int_equal(MT_FILTER_SOURCE_REGEX, mt_filter_find("source-regex"));
 	assert_int_equal(MT_FILTER_NEGATIVE_SOURCE_REGEX, mt_filter_find("negative_source-regex"));
 	assert_int_equal(-1, mt_filter_find("source"));
-	assert_true(mt_metric_info(MT_METRIC_SIZE)->sums);
-	assert_false(mt_metric_info(MT_METRIC_MAX_SIZE)->sums);
+	assert_true(mt_metric_sums(NULL, MT_METRIC_SIZE));
+	assert_false(mt_metric_sums(NULL, MT_METRIC_MAX_SIZE));
 }
 
 /* ---- the obvious implementation, on random profiles ---- */

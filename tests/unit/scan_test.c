@@ -527,9 +527,13 @@ static void compare_profile(const struct mt_matched *m, const struct sums *s, co
 		X(last_ns)
 		X(min_size)
 		X(max_size)
-		X(late_count)
-		X(late_bytes)
 #undef X
+		if (mt_profile_range_live_count(p, i) != b.live_count + s->late[i].count
+			|| mt_profile_range_live_bytes(p, i) != b.live_bytes + s->late[i].bytes)
+			fail_msg("%s: what lives at the end of the range, of group %u: %llu, "
+				 "expected %llu",
+				words, i, (unsigned long long)mt_profile_range_live_bytes(p, i),
+				(unsigned long long)(b.live_bytes + s->late[i].bytes));
 	}
 	if (!m->history)
 		return;

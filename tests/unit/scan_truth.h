@@ -339,6 +339,7 @@ static inline void recording_follow(struct recording *r)
 
 struct sums {
 	struct mt_group groups[8];
+	struct mt_late late[8];
 	struct mt_info info;
 	uint64_t frees;                   /* releases that were not restored among them */
 	uint64_t heap_peak, heap_peak_ns; /* of the whole heap within the range */
@@ -396,8 +397,8 @@ static inline void sum_block(struct sums *s, const struct recording *r, const st
 	g->live_bytes += live ? b->a.size : 0;
 	g->temporary_count += temporary;
 	if (!live && b->a.end_ns > to_ns) {
-		g->late_count++;
-		g->late_bytes += b->a.size;
+		s->late[b->a.group].count++;
+		s->late[b->a.group].bytes += b->a.size;
 	}
 	if (reallocated && (!before || before->matches))
 		s->info.reallocations++;

@@ -313,8 +313,8 @@ static void assert_as_groups(const struct mt_matched *m, const struct mt_stacked
 		frees += t.columns[i].frees;
 	}
 	for (uint32_t i = 0; i < m->profile.group_count; i++) {
-		bytes += m->profile.groups[i].live_bytes + m->profile.groups[i].late_bytes;
-		blocks += m->profile.groups[i].live_count + m->profile.groups[i].late_count;
+		bytes += mt_profile_range_live_bytes(&m->profile, i);
+		blocks += mt_profile_range_live_count(&m->profile, i);
 		allocated += m->profile.groups[i].allocated_count;
 	}
 	for (uint32_t i = 0; i <= of->count; i++)

@@ -59,7 +59,9 @@ void mt_command_verify(struct mt_recording *, const char *path);
 
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */
-struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *);
+/* profile: whose columns it may name, or NULL. */
+struct mt_filter *mt_command_filter(const struct mt_arguments *, const struct mt_profile *,
+	struct mt_err *);
 /* The wrappers of malloc that the options name, and the usual ones. NULL on error. */
 struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *, struct mt_err *);
 /* A trace, what the filter leaves of it, and a report on that as the options ask for it. */
@@ -94,6 +96,9 @@ void mt_opened_free(struct mt_opened *);
 /* Whether all of the result could be written. */
 int mt_command_finish(const struct mt_arguments *, struct mt_err *);
 /* Loads the trace (the first operand), reports on it to stdout. */
+/* Returns -EBADRQC if the values of several groups do not add up, as the format needs. */
+int mt_command_check_sums(const struct mt_export_kind *, const struct mt_profile *, enum mt_metric,
+	struct mt_err *err);
 int mt_command_view(const struct mt_arguments *,
 	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *);
 /* The rules of the files that the options name; NULL where none are applied. */

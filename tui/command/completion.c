@@ -22,7 +22,7 @@ void mt_values_free(struct mt_values *values)
 static void add_metrics(struct mt_values *values)
 {
 	for (int i = 0; i < MT_METRIC_COUNT; i++) {
-		const struct mt_metric_info *info = mt_metric_info((enum mt_metric)i);
+		const struct mt_group_column *info = mt_metric_info(NULL, (enum mt_metric)i);
 
 		add(values, mt_strdup(info->name), info->words);
 	}

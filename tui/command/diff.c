@@ -44,7 +44,7 @@ static enum mt_diff_normalise normalise_of(const struct mt_arguments *arguments)
 /* A group of one recording has another number in the other. */
 static int check_group(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_filter *filter = mt_command_filter(arguments, NULL, err);
 	bool group = filter && mt_filter_get(filter, MT_FILTER_GROUP);
 
 	mt_filter_free(filter);

@@ -37,7 +37,6 @@ static const struct mt_option options[] = {
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const struct mt_export_kind *kind = arguments->kind;
-	const struct mt_metric_info *metric = mt_metric_info(arguments->sort);
 
 	if (!kind)
 		return mt_fail(err, -EINVAL, "missing --as; give one of %s", MT_EXPORT_CHOICES);
@@ -50,11 +49,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"--metric: not with '%s', whose metrics are fixed; leave it out",
 			kind->name);
-	if (kind->metrics == MT_EXPORT_SUMS && !metric->sums)
-		return mt_fail(err, -EINVAL,
-			"%s cannot be summed over backtraces, as %s needs; choose "
-			"leaked_size, size or allocated_count, for example",
-			metric->name, kind->name);
+	if (mt_command_check_sums(kind, NULL, arguments->sort, err) < 0)
+		return -EINVAL;
 	if (arguments->suppressions.count && !strcmp(kind->name, "heaptrack"))
 		return mt_fail(err, -EINVAL,
 			"--suppressions: not with 'heaptrack', which has every event; "

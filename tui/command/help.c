@@ -160,8 +160,8 @@ static void print_metrics(FILE *out)
 	wrap(out, mt_metrics_about, 0, 0);
 	fputs("\nMetrics:\n", out);
 	for (int i = 0; i < MT_METRIC_COUNT; i++)
-		entry(out, mt_metric_info((enum mt_metric)i)->name,
-			mt_metric_info((enum mt_metric)i)->words);
+		entry(out, mt_metric_info(NULL, (enum mt_metric)i)->name,
+			mt_metric_info(NULL, (enum mt_metric)i)->words);
 }
 
 static void print_filters(FILE *out)

@@ -212,8 +212,8 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	fputs(".SH METRICS\n", out);
 	put_paragraphs(out, mt_metrics_about);
 	for (int i = 0; i < MT_METRIC_COUNT; i++)
-		entry(out, mt_metric_info((enum mt_metric)i)->name,
-			mt_metric_info((enum mt_metric)i)->words);
+		entry(out, mt_metric_info(NULL, (enum mt_metric)i)->name,
+			mt_metric_info(NULL, (enum mt_metric)i)->words);
 	fputs(".SH ENVIRONMENT\n", out);
 	put_paragraphs(out, mt_environment_about);
 	for (int i = 0; mt_environment_at(i); i++)

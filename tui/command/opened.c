@@ -119,12 +119,23 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
-	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err),
+	*o = (struct mt_opened){.filter = mt_command_filter(arguments, NULL, err),
 		.wrappers = mt_command_wrappers(arguments, err)};
 	if (!o->filter || !o->wrappers || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
 	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
 	return 0;
+}
+
+/* Only the recording says which of its words are columns. */
+static bool reread_filter(struct mt_opened *o, const struct mt_arguments *arguments,
+	struct mt_err *err)
+{
+	mt_filter_free(o->filter);
+	o->filter = mt_command_filter(arguments, o->now->profile, err);
+	if (o->filter)
+		mt_filter_allow_absent(o->filter, arguments->absent_allowed);
+	return o->filter;
 }
 
 static struct mt_source source_of(const struct mt_opened *o)
@@ -154,6 +165,8 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	if (!o->recording)
 		return err->code;
 	o->now = &o->recording->now;
+	if (o->now->profile->column_count && !reread_filter(o, arguments, err))
+		return -EINVAL;
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
 		mt_command_verify(o->recording, path);
@@ -162,12 +175,30 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	return 0;
 }
 
+int mt_command_check_sums(const struct mt_export_kind *kind, const struct mt_profile *profile,
+	enum mt_metric metric, struct mt_err *err)
+{
+	if (kind->metrics != MT_EXPORT_SUMS || mt_metric_sums(profile, metric))
+		return 0;
+	return mt_fail(err, -EBADRQC,
+		"%s cannot be summed over backtraces, as %s needs; choose "
+		"leaked_size, size or allocated_count, for example",
+		mt_metric_info(profile, metric)->name, kind->name);
+}
+
 /* What was found is ready to be shown. */
-static void conclude(struct mt_opened *o, const struct mt_arguments *arguments)
+static int conclude(struct mt_opened *o, const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (o->rules)
 		judge(o, arguments);
 	o->report = report_on(o, arguments);
+	if (!arguments->sort_name)
+		return 0;
+	int status = mt_options_metric(&o->report.sort, o->now->profile, arguments->sort_name, err);
+
+	return status < 0 || !arguments->kind
+		? status
+		: mt_command_check_sums(arguments->kind, o->now->profile, o->report.sort, err);
 }
 
 int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
@@ -185,8 +216,7 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (status < 0)
 		return status;
 	say_unanswered(o, arguments, path);
-	conclude(o, arguments);
-	return status;
+	return conclude(o, arguments, err);
 }
 
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
@@ -202,6 +232,8 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	b->now = a->now;
 	b->source = a->source;
 	b->borrowed = true;
+	if (status >= 0 && b->now->profile->column_count && !reread_filter(b, after, err))
+		status = -EINVAL;
 	if (status >= 0)
 		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched},
 			&a->source, (struct mt_filter *[]){a->filter, b->filter}, 2,
@@ -210,9 +242,8 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	if (status < 0)
 		return status;
 	say_unanswered(a, before, path);
-	conclude(a, before);
-	conclude(b, after);
-	return status;
+	status = conclude(a, before, err);
+	return status < 0 ? status : conclude(b, after, err);
 }
 
 int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *arguments,

@@ -14,12 +14,6 @@ static const char *option_name_at(const void *context, int i)
 	return ((const struct mt_option *)context)[i].name;
 }
 
-static const char *metric_name_at(const void *context, int i)
-{
-	(void)context;
-	return i < MT_METRIC_COUNT ? mt_metric_info((enum mt_metric)i)->name : NULL;
-}
-
 /* ---- values ---- */
 
 void mt_option_name(char *out, size_t size, const struct mt_option *option)
@@ -102,39 +96,41 @@ static bool in_range(uint64_t number, const char *range)
 	return number >= least && number <= strtoull(end + strlen(".."), NULL, 10);
 }
 
-static int no_metric(const char *text, const char *name, struct mt_err *err)
+int mt_options_metric(enum mt_metric *metric, const struct mt_profile *profile, const char *text,
+	struct mt_err *err)
 {
-	const char *nearest = mt_nearest(name, metric_name_at, NULL), *near[3] = {"", "", ""};
+	const char *near[3] = {"", "", ""}, *nearest;
+	char name[NAME_MAX_LEN];
+	int found;
 
+	snprintf(name, sizeof name, "%s", text);
+	for (char *c = name; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	found = mt_metric_find(profile, name);
+	if (found >= 0) {
+		*metric = (enum mt_metric)found;
+		return 0;
+	}
+	nearest = mt_nearest(name, mt_metric_name_at, profile);
 	if (nearest)
-		return mt_fail(err, -EINVAL, "unknown metric '%.60s'; did you mean '%s'?", text,
+		return mt_fail(err, -EBADRQC, "unknown metric '%.60s'; did you mean '%s'?", text,
 			nearest);
-	mt_nearest_names(name, metric_name_at, NULL, near, 3);
-	return mt_fail(err, -EINVAL,
+	mt_nearest_names(name, mt_metric_name_at, profile, near, 3);
+	return mt_fail(err, -EBADRQC,
 		"unknown metric '%.60s'; nearest are '%s', '%s' and '%s' ('memtui help "
 		"metrics' lists all)",
 		text, near[0], near[1], near[2]);
 }
 
-static int parse_sort(struct mt_arguments *arguments, const char *text, struct mt_err *err)
+static void parse_sort(struct mt_arguments *arguments, const char *text)
 {
 	bool matched = !strncmp(text, "only_matched.", 13) || !strncmp(text, "only-matched.", 13);
 	const char *name = text + (matched ? 13 : strncmp(text, "all.", 4) ? 0 : 4);
-	char *underscores = mt_strdup(name);
 
-	for (char *c = underscores; *c; c++)
-		if (*c == '-')
-			*c = '_';
-	int found = mt_metric_find(underscores);
-
-	if (found < 0)
-		no_metric(text, underscores, err);
-	free(underscores);
-	if (found < 0)
-		return -EINVAL;
-	arguments->sort = (enum mt_metric)found;
+	arguments->sort_name =
+		mt_options_metric(&arguments->sort, NULL, name, NULL) < 0 ? name : NULL;
 	arguments->sort_matched = matched;
-	return 0;
 }
 
 static const char *kind_name_at(const void *context, int i)
@@ -331,7 +327,10 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 		return parse_size(place, value)
 			? bad_value(err, option, value, "a size such as 64M or 1G")
 			: 0;
-	case MT_OPTION_SORT: arguments->sort_given = true; return parse_sort(arguments, value, err);
+	case MT_OPTION_SORT:
+		arguments->sort_given = true;
+		parse_sort(arguments, value);
+		return 0;
 	case MT_OPTION_TEXTS: return add_text(place, option, value, err);
 	case MT_OPTION_LIMIT_SIZE:
 	case MT_OPTION_LIMIT_COUNT: return set_limit(place, option, value, err);

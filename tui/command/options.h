@@ -34,7 +34,8 @@ struct mt_arguments {
 	bool inverted, ascending, sort_given, history, events, max_size_given, of_log;
 	struct mt_percent threshold, min_percent;
 	enum mt_metric sort;
-	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
+	const char *sort_name; /* no built-in column: the recording must have it; or NULL */
+	bool sort_matched;     /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
 	const struct mt_export_kind *kind;
 	const char *report, *outfile, *ignore; /* at the end of a recording */
@@ -192,5 +193,9 @@ void mt_option_name(char *out, size_t size, const struct mt_option *option);
 char *mt_option_words(const struct mt_option *option);
 /* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */
 int mt_options_time(uint64_t *ns, const char *text);
+/* A column of the profile by its name (NULL: a built-in one). -EBADRQC: there is none; err says
+ * which are near. */
+int mt_options_metric(enum mt_metric *, const struct mt_profile *, const char *text,
+	struct mt_err *err);
 
 #endif

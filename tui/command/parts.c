@@ -12,11 +12,12 @@
 #define MT_PREFIX "/usr/local"
 #endif
 
-struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct mt_err *err)
+struct mt_filter *mt_command_filter(const struct mt_arguments *arguments,
+	const struct mt_profile *profile, struct mt_err *err)
 {
 	static const enum mt_filter_field ignored[] = {MT_FILTER_NEGATIVE_FUNCTION_REGEX,
 		MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX};
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(profile);
 	int status = 0;
 
 	for (int i = 0; i < arguments->filter_texts.count && status >= 0; i++)
@@ -53,7 +54,7 @@ struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *arguments, st
 int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_filter *filter = mt_command_filter(arguments, NULL, err);
 
 	*filter_text = NULL;
 	if (!filter)
@@ -68,7 +69,9 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 		.fresh = arguments->fresh,
 		.ascii = arguments->ascii,
 		.filter = *filter_text,
-		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,
+		.sort = !arguments->sort_given ? NULL
+			: arguments->sort_name ? arguments->sort_name
+					       : mt_metric_info(NULL, arguments->sort)->name,
 		.sort_all = arguments->sort_given && !arguments->sort_matched,
 		.triage = arguments->triage,
 		.frame_ms = arguments->fps ? (unsigned)(1000 / arguments->fps) : 0,
@@ -80,7 +83,7 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct mt_err *err)
 {
 	int status = arguments->theme ? mt_theme_check(arguments->theme, err) : 0;
-	struct mt_filter *filter = status < 0 ? NULL : mt_command_filter(arguments, err);
+	struct mt_filter *filter = status < 0 ? NULL : mt_command_filter(arguments, NULL, err);
 
 	if (!filter)
 		return -EINVAL;

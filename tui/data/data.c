@@ -367,9 +367,12 @@ const char *mt_data_metric(char out[17], const struct mt_data *d, const struct m
 {
 	if (metric == MT_METRIC_SUSPECT && mt_data_scores_wait(d))
 		return strcpy(out, "..");
+	if (!mt_metric_is_known(&d->profile, group, metric))
+		return strcpy(out, "-");
 	out[0] = '~';
 	mt_data_format(out + mt_metric_is_estimated(&d->profile, group, metric),
-		mt_metric_value(&d->profile, group, metric), mt_metric_info(metric)->unit);
+		mt_metric_value(&d->profile, group, metric),
+		mt_metric_info(&d->profile, metric)->unit);
 	return out;
 }
 

@@ -24,7 +24,7 @@ static bool has_events(const struct mt_trace_reader *reader)
 /* In the thread of the worker. */
 static int match(const struct mt_source *source, const void *text, void *result, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(source->profile);
 	int status = mt_filter_parse(filter, text, err);
 
 	if (!status)
@@ -98,6 +98,7 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 	}
 	d->matched = matched;
 	d->timeline_asked = matched.own;
+	mt_filter_name_columns(d->filter, d->whole);
 	mt_filter_parse(d->filter, text, NULL);
 	d->ranged =
 		mt_filter_get(d->filter, MT_FILTER_FROM) || mt_filter_get(d->filter, MT_FILTER_TO);
@@ -159,7 +160,7 @@ static void show_groups(struct mt_data *d, struct mt_filter *filter)
 
 int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(d->whole);
 	int result = mt_filter_parse(filter, text, err);
 
 	if (!result)
@@ -208,7 +209,7 @@ int mt_data_filter_time(struct mt_data *d, const char *from, const char *to, con
 		{MT_FILTER_ALIVE_AT, alive_at},
 		{MT_FILTER_ALIVE_AT_2, NULL},
 	};
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(d->whole);
 	char *text = mt_data_wanted(d);
 	int result = mt_filter_parse(filter, text, err);
 

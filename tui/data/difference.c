@@ -53,7 +53,7 @@ const char *mt_difference_words(const struct mt_app *app)
 
 	if (of_instants(app) && (metric == MT_METRIC_SIZE || metric == MT_METRIC_ALLOCATED_COUNT))
 		return metric == MT_METRIC_SIZE ? "bytes live" : "blocks live";
-	return mt_metric_info(metric)->words;
+	return mt_metric_info(&app->data.profile, metric)->words;
 }
 
 /* ---- snapshots ---- */
@@ -61,6 +61,7 @@ const char *mt_difference_words(const struct mt_app *app)
 static void free_then(struct mt_totals_then *t)
 {
 	free(t->groups);
+	free(t->late);
 	free(t->filter);
 	*t = (struct mt_totals_then){0};
 }
@@ -114,6 +115,10 @@ static struct mt_totals_then *take(struct mt_app *app)
 	t->groups = mt_resize(NULL, ((size_t)p->group_count + 1) * sizeof *t->groups);
 	if (p->group_count)
 		memcpy(t->groups, p->groups, (size_t)p->group_count * sizeof *t->groups);
+	if (p->late) {
+		t->late = mt_resize(NULL, ((size_t)p->group_count + 1) * sizeof *t->late);
+		memcpy(t->late, p->late, (size_t)p->group_count * sizeof *t->late);
+	}
 	if (d->baseline == UINT32_MAX)
 		d->baseline = d->then_count - 1;
 	d->change++;
@@ -185,6 +190,8 @@ static bool compare_then(struct mt_app *app, const char **words)
 
 	(void)words;
 	then.groups = t->groups;
+	then.late = t->late;
+	then.columns_unknown = true; /* their values are those of now */
 	then.group_count = t->group_count < data->profile.group_count
 		? t->group_count
 		: data->profile.group_count;

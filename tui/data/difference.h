@@ -17,6 +17,7 @@ struct mt_totals_then {
 	uint64_t time_ns; /* of the recording */
 	char *filter;     /* by single allocations, of which these totals are; "": none */
 	struct mt_group *groups;
+	struct mt_late *late; /* NULL: as in a profile */
 	uint32_t group_count;
 	struct mt_info info;
 };

@@ -1,6 +1,6 @@
 #include "tui/data/left_out.h"
 #include "core/query/diff.h"
-#include "core/query/group_sum.h"
+#include "core/query/fold.h"
 #include "core/query/suppress.h"
 #include "tui/data/triage.h"
 
@@ -68,6 +68,7 @@ const struct mt_selection *mt_left_out_of(struct mt_left_out *l, struct mt_app *
 	hidden = hidden_backtraces(t, pairs);
 	l->kept.count = 0;
 	l->kept.sum = (struct mt_group){0};
+	mt_folds_free(&l->kept.folds);
 	for (uint32_t i = 0; i < all->count; i++) {
 		uint32_t id = all->groups[i];
 
@@ -76,7 +77,7 @@ const struct mt_selection *mt_left_out_of(struct mt_left_out *l, struct mt_app *
 			continue;
 		MT_GROW(l->kept.groups, l->kept.count, l->kept.capacity);
 		l->kept.groups[l->kept.count++] = id;
-		mt_group_sum_of(&l->kept.sum, &other->profile, &other->profile.groups[id]);
+		mt_fold(&l->kept.folds, &l->kept.sum, &other->profile, &other->profile.groups[id]);
 	}
 	free(hidden);
 	return &l->kept;
@@ -86,6 +87,6 @@ void mt_left_out_free(struct mt_left_out *l)
 {
 	free(l->by_rule.groups);
 	mt_fingerprints_free(&l->prints);
-	free(l->kept.groups);
+	mt_selection_free(&l->kept);
 	*l = (struct mt_left_out){0};
 }

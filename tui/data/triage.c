@@ -1,7 +1,7 @@
 #include "tui/data/triage.h"
 #include "core/base/text.h"
 #include "core/export/number.h"
-#include "core/query/group_sum.h"
+#include "core/query/fold.h"
 #include "core/query/sort.h"
 #include "tui/data/difference.h"
 
@@ -190,7 +190,7 @@ static void hide(struct mt_triage_ui *t, struct mt_data *d)
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (t->shown[s->groups[i]] == MT_TRIAGE_SUPPRESSED)
 			continue;
-		mt_group_sum_of(&s->sum, &d->profile, &d->profile.groups[s->groups[i]]);
+		mt_fold(&s->folds, &s->sum, &d->profile, &d->profile.groups[s->groups[i]]);
 		s->groups[kept++] = s->groups[i];
 	}
 	s->count = kept;

@@ -12,18 +12,19 @@
 
 struct chooser {
 	struct mt_list list; /* chosen metrics in their order, then the others */
-	uint8_t metric[MT_METRIC_COUNT];
+	uint8_t metric[MT_METRICS_MAX];
 	uint32_t chosen;
 };
 
-void mt_chosen_columns_parse(struct mt_chosen_columns *columns, const char *text)
+void mt_chosen_columns_parse(struct mt_app *app, const char *text)
 {
+	struct mt_chosen_columns *columns = &app->columns;
 	char copy[256], *next = copy, *name;
 
 	columns->count = 0;
 	snprintf(copy, sizeof copy, "%s", text);
 	while ((name = strsep(&next, " \t,"))) {
-		int metric = *name ? mt_metric_find(name) : -1;
+		int metric = *name ? mt_metric_find(&app->data.profile, name) : -1;
 		bool known = false;
 
 		for (uint32_t i = 0; i < columns->count; i++)
@@ -33,15 +34,16 @@ void mt_chosen_columns_parse(struct mt_chosen_columns *columns, const char *text
 	}
 }
 
-void mt_chosen_columns_text(const struct mt_chosen_columns *columns, char out[256])
+void mt_chosen_columns_text(const struct mt_chosen_columns *columns, const struct mt_profile *p,
+	char out[256])
 {
 	size_t len = 0;
 
 	out[0] = '\0';
 	for (uint32_t i = 0; i < columns->count; i++) {
-		const char *name = mt_metric_info((enum mt_metric)columns->metric[i])->name;
+		const char *name = mt_metric_info(p, (enum mt_metric)columns->metric[i])->name;
 
-		if (len + strlen(name) + 2 < 256)
+		if (columns->metric[i] < mt_metric_count(p) && len + strlen(name) + 2 < 256)
 			len += (size_t)snprintf(out + len, 256 - len, "%s%s", len ? " " : "", name);
 	}
 }
@@ -52,7 +54,7 @@ static void use(struct mt_app *app)
 
 	memcpy(app->columns.metric, c->metric, c->chosen);
 	app->columns.count = c->chosen;
-	mt_chosen_columns_text(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
+	mt_chosen_columns_text(&app->columns, NULL, app->config->value[MT_SETTING_COLUMNS]);
 	app->config->given[MT_SETTING_COLUMNS] = true;
 }
 
@@ -111,11 +113,11 @@ static void fill(struct mt_app *app)
 {
 	struct chooser *c = app->overlay_state;
 
-	c->list.count = MT_METRIC_COUNT;
+	c->list.count = mt_metric_count(&app->data.profile);
 	c->chosen = app->columns.count ? app->columns.count : SHOWN;
 	for (uint32_t i = 0; i < c->chosen; i++)
 		c->metric[i] = app->columns.count ? app->columns.metric[i] : (uint8_t)i;
-	for (uint32_t metric = 0, at = c->chosen; metric < MT_METRIC_COUNT; metric++)
+	for (uint32_t metric = 0, at = c->chosen; metric < c->list.count; metric++)
 		if (!memchr(c->metric, (int)metric, c->chosen))
 			c->metric[at++] = (uint8_t)metric;
 }
@@ -148,7 +150,8 @@ static void key(struct mt_app *app, const struct mt_input *input)
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	const struct chooser *c = app->overlay_state;
-	const struct mt_metric_info *info = mt_metric_info((enum mt_metric)c->metric[index]);
+	const struct mt_group_column *info =
+		mt_metric_info(&app->data.profile, (enum mt_metric)c->metric[index]);
 
 	if (index < c->chosen)
 		mt_drawf(app->screen, r.row, r.column + 2, 4, role, "[%u]", index + 1);
@@ -161,7 +164,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 static void draw(struct mt_app *app)
 {
 	struct chooser *c = app->overlay_state;
-	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 64);
+	struct mt_rect r = mt_box_middle(app, (int)c->list.count, 64);
 
 	mt_box_draw(app, r, "Columns of the groups",
 		r.columns < 50 ? "Space  < >  r  Esc"

@@ -56,19 +56,13 @@ static bool choice_at(const char *choices, int index, char out[64])
 	return choices;
 }
 
-static const char *metric_at(const void *context, int i)
-{
-	(void)context;
-	return i < MT_METRIC_COUNT ? mt_metric_info((enum mt_metric)i)->name : NULL;
-}
-
 static int check_metric(const char *setting, const char *name, struct mt_err *err)
 {
 	const char *nearest;
 
-	if (mt_metric_find(name) >= 0)
+	if (mt_metric_find(NULL, name) >= 0)
 		return 0;
-	nearest = mt_nearest(name, metric_at, NULL);
+	nearest = mt_nearest(name, mt_metric_name_at, NULL);
 	return mt_fail(err, -EINVAL, "%s: unknown metric '%.60s'; %s%s%s", setting, name,
 		nearest ? "did you mean '" : "expected one that ",
 		nearest ? nearest : "'memtui help metrics' lists", nearest ? "'?" : "");
@@ -178,7 +172,7 @@ static bool value_at(enum mt_setting id, const char *themes, int index, char out
 	case MT_SETTING_KIND_METRIC:
 		if (index >= MT_METRIC_COUNT)
 			return false;
-		snprintf(out, 64, "%s", mt_metric_info((enum mt_metric)index)->name);
+		snprintf(out, 64, "%s", mt_metric_info(NULL, (enum mt_metric)index)->name);
 		return true;
 	case MT_SETTING_KIND_NUMBER:
 		if (index > (int)(sizeof numbers / sizeof *numbers))

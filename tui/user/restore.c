@@ -56,14 +56,15 @@ static char *describe(struct mt_app *app)
 	/* what was compared is not there the next time */
 	if (view >= MT_VIEW_TABS || view == MT_VIEW_DIFF)
 		view = MT_VIEW_MAIN;
-	mt_chosen_columns_text(&app->columns, columns);
+	mt_chosen_columns_text(&app->columns, &app->data.profile, columns);
 	mt_tree_rows_text(&app->tree, folds, sizeof folds);
 	text = mt_format(
 		"view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns "
 		"= %s\nlevel = %u\nfolds = %s\n",
 		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups",
-		filter, mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
-		app->data.inverted ? "yes" : "no", columns, app->tree.level, folds);
+		filter, mt_metric_info(&app->data.profile, app->data.sort)->name,
+		app->data.ascending ? "asc" : "desc", app->data.inverted ? "yes" : "no", columns,
+		app->tree.level, folds);
 	free(filter);
 	return text;
 }
@@ -92,7 +93,7 @@ static void use_line(struct mt_app *app, const char *name, const char *value)
 		if (mt_data_filter(&app->data, value, &err) < 0)
 			mt_data_filter(&app->data, "", &err);
 	} else if (!strcmp(name, "sort") && !r->sort_given) {
-		metric = mt_metric_find(value);
+		metric = mt_metric_find(&app->data.profile, value);
 		if (metric >= 0)
 			mt_data_sort(&app->data, (enum mt_metric)metric, app->data.ascending);
 	} else if (!strcmp(name, "order") && !r->sort_given) {
@@ -100,7 +101,7 @@ static void use_line(struct mt_app *app, const char *name, const char *value)
 	} else if (!strcmp(name, "inverted") && app->data.inverted != !strcmp(value, "yes")) {
 		mt_data_invert(&app->data);
 	} else if (!strcmp(name, "columns")) {
-		mt_chosen_columns_parse(&app->columns, value);
+		mt_chosen_columns_parse(app, value);
 	} else if (!strcmp(name, "level") && isdigit((unsigned char)*value)) {
 		app->tree.level = (unsigned)strtoul(value, NULL, 10);
 	} else if (!strcmp(name, "folds")) {

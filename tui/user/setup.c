@@ -69,10 +69,11 @@ static void apply(struct mt_app *app, enum mt_setting id)
 		break;
 	case MT_SETTING_SORT:
 	case MT_SETTING_ORDER:
-		mt_data_sort(&app->data, (enum mt_metric)mt_metric_find(c->value[MT_SETTING_SORT]),
+		mt_data_sort(&app->data,
+			(enum mt_metric)mt_metric_find(NULL, c->value[MT_SETTING_SORT]),
 			mt_config_is(c, MT_SETTING_ORDER, "asc"));
 		break;
-	case MT_SETTING_COLUMNS: mt_chosen_columns_parse(&app->columns, c->value[id]); break;
+	case MT_SETTING_COLUMNS: mt_chosen_columns_parse(app, c->value[id]); break;
 	case MT_SETTING_REFRESH: mt_setup_refresh(app, mt_config_number(c, id)); break;
 	case MT_SETTING_MOUSE: mt_screen_mouse(app->screen, mt_config_is(c, id, "on")); break;
 	case MT_SETTING_WRAPPER:

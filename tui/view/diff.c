@@ -37,7 +37,9 @@ static enum mt_metric companion(const struct mt_app *app)
 {
 	enum mt_metric metric = mt_difference_metric(app);
 
-	return mt_metric_info(metric)->unit == MT_UNIT_COUNT ? metric : mt_tree_companion(metric);
+	return mt_metric_info(&app->data.profile, metric)->unit == MT_UNIT_COUNT
+		? metric
+		: mt_tree_companion(metric);
 }
 
 static const char *state_words(enum mt_diff_state state)
@@ -52,7 +54,7 @@ static void number(char out[24], const struct mt_app *app, int64_t value, bool s
 	char text[MT_NUMBER_LEN];
 
 	mt_data_format(text, value < 0 ? -(uint64_t)value : (uint64_t)value,
-		mt_metric_info(mt_difference_metric(app))->unit);
+		mt_metric_info(&app->data.profile, mt_difference_metric(app))->unit);
 	snprintf(out, 24, "%s%s", value < 0 ? "-" : sign && value > 0 ? "+" : "", text);
 }
 
@@ -61,7 +63,8 @@ static int64_t value_of(struct mt_app *app, const struct mt_group *group, bool o
 	const struct mt_difference *d = app->difference;
 	const struct mt_profile *p = of_a && d->other ? &d->other->profile : &app->data.profile;
 
-	return (int64_t)mt_metric_value(p, group, mt_difference_metric(app));
+	return (int64_t)mt_metric_value(p, group,
+		mt_metric_in(p, &app->data.profile, mt_difference_metric(app)));
 }
 
 /* ---- head and total ---- */

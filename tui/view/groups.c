@@ -15,7 +15,7 @@
 #define WHERE_GOOD 40 /* with the source beside the function */
 
 struct layout {
-	enum mt_metric metric[MT_METRIC_COUNT];
+	enum mt_metric metric[MT_METRICS_MAX];
 	int metrics, percent; /* percent: after which of them, or -1 */
 	bool trend;
 	int where, where_column; /* width and place */
@@ -35,7 +35,7 @@ static struct layout lay_out(const struct mt_app *app, int width)
 	int sorted = -1;
 	int most = chosen->count ? (int)chosen->count : 6;
 
-	l.percent = room >= PERCENT && mt_metric_info(app->data.sort)->sums ? 0 : -1;
+	l.percent = room >= PERCENT && mt_metric_sums(&app->data.profile, app->data.sort) ? 0 : -1;
 	room -= l.percent < 0 ? 0 : PERCENT;
 	l.trend = app->data.live && room >= TREND + COLUMN;
 	room -= l.trend ? TREND : 0;
@@ -67,7 +67,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
 
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
-			mt_metric_heading(l->metric[i], leaks_known));
+			mt_metric_heading(&app->data.profile, l->metric[i], leaks_known));
 		if (sorted)
 			mt_draw(s, r.row, column + COLUMN - 1, 1, role,
 				mt_glyph(mt_screen_utf8(s),

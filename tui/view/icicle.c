@@ -230,7 +230,7 @@ static void draw_empty(struct mt_app *app, struct mt_rect r)
 	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
 		"this metric is zero here; > and s choose another metric");
 	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "metric: %s",
-		mt_metric_info(d->sort)->words);
+		mt_metric_info(&d->profile, d->sort)->words);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

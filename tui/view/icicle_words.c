@@ -24,7 +24,7 @@ void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char
 	enum mt_metric metric = app->icicle->layout.metric;
 
 	if (cell->merged || mt_icicle_is_rest(app->icicle, cell))
-		mt_data_format(out, cell->value, mt_metric_info(metric)->unit);
+		mt_data_format(out, cell->value, mt_metric_info(&app->data.profile, metric)->unit);
 	else
 		mt_data_metric(out, &app->data, &mt_tree_get(app->data.tree, cell->node)->total,
 			metric);
@@ -35,7 +35,8 @@ static void say_value(const struct mt_app *app, char *out, size_t len, const cha
 	enum mt_metric metric)
 {
 	size_t at = (size_t)snprintf(out, len, "%s %s", value,
-		mt_metric_heading(metric, mt_info_knows_leaks(&app->data.whole->info)));
+		mt_metric_heading(&app->data.profile, metric,
+			mt_info_knows_leaks(&app->data.whole->info)));
 
 	for (size_t i = strlen(value); i < at && i + 1 < len; i++)
 		out[i] = (char)tolower((unsigned char)out[i]);
@@ -109,7 +110,7 @@ static void match_text(struct mt_app *app, char *out, size_t len)
 	if (!app->prompt.pattern)
 		return;
 	mt_icicle_count_matches(app);
-	mt_data_format(value, m->value, mt_metric_info(t->layout.metric)->unit);
+	mt_data_format(value, m->value, mt_metric_info(&app->data.profile, t->layout.metric)->unit);
 	snprintf(out, len, "match /%.60s: %s, %s (%.1f %% of view)", t->searched,
 		mt_number_of(groups, m->groups, "group"), value,
 		100.0 * (double)m->value / (double)t->layout.total);
@@ -125,8 +126,9 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 	match_text(app, left, sizeof left);
 	if (!*left && t->layout.metric != app->data.sort)
 		snprintf(left, sizeof left, "%s cannot be summed: bars show bytes allocated",
-			app->data.sort == MT_METRIC_SUSPECT ? "leak scores"
-							    : mt_metric_info(app->data.sort)->name);
+			app->data.sort == MT_METRIC_SUSPECT
+				? "leak scores"
+				: mt_metric_info(&app->data.profile, app->data.sort)->name);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
 	if (app->data.inverted)
 		snprintf(right, sizeof right, "inverted");

@@ -14,7 +14,7 @@ static int list_blocks(const struct mt_source *source, const void *request, void
 	struct mt_err *err)
 {
 	const struct request *r = request;
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(source->profile);
 	int status = mt_filter_parse(filter, r->filter, err);
 
 	if (!status)

@@ -376,7 +376,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	char rest[128];
 
 	snprintf(rest, sizeof rest, o->listed ? "the others, by %s" : "%s",
-		mt_metric_info(app->data.sort)->words);
+		mt_metric_info(&app->data.profile, app->data.sort)->words);
 	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, rest);
 	/* The second list scrolls by itself. */
 	int rows = end - row;

@@ -178,7 +178,7 @@ void mt_timeline_alive_here(struct mt_app *app)
 
 void mt_timeline_alive_at_peak(struct mt_app *app)
 {
-	struct mt_filter *filter = mt_filter_new();
+	struct mt_filter *filter = mt_filter_new_of(app->data.whole);
 	char *text = mt_data_wanted(&app->data);
 	const char *at;
 

@@ -41,20 +41,11 @@ static struct layout lay_out(int width, bool sums)
 	return l;
 }
 
-/* What stands beside the metric: blocks beside bytes, bytes beside blocks. */
 enum mt_metric mt_tree_companion(enum mt_metric metric)
 {
-	switch (metric) {
-	case MT_METRIC_LEAKED_SIZE: return MT_METRIC_LEAKED_COUNT;
-	case MT_METRIC_LEAKED_COUNT: return MT_METRIC_LEAKED_SIZE;
-	case MT_METRIC_ALLOCATED_COUNT:
-	case MT_METRIC_TEMPORARY_COUNT: return MT_METRIC_SIZE;
-	case MT_METRIC_AT_PEAK_SIZE: return MT_METRIC_AT_PEAK_COUNT;
-	case MT_METRIC_AT_PEAK_COUNT: return MT_METRIC_AT_PEAK_SIZE;
-	case MT_METRIC_OWN_PEAK_SIZE: return MT_METRIC_OWN_PEAK_COUNT;
-	case MT_METRIC_OWN_PEAK_COUNT: return MT_METRIC_OWN_PEAK_SIZE;
-	default: return MT_METRIC_ALLOCATED_COUNT;
-	}
+	int beside = mt_metric_beside(metric);
+
+	return beside < 0 ? MT_METRIC_ALLOCATED_COUNT : (enum mt_metric)beside;
 }
 
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
@@ -65,7 +56,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
 	mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_SORTED,
-		mt_metric_heading(app->data.sort, leaks_known));
+		mt_metric_heading(&app->data.profile, app->data.sort, leaks_known));
 	column += COLUMN;
 	if (l->percent) {
 		mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
@@ -77,7 +68,8 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	}
 	if (l->blocks)
 		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING,
-			mt_metric_heading(mt_tree_companion(app->data.sort), leaks_known));
+			mt_metric_heading(&app->data.profile, mt_tree_companion(app->data.sort),
+				leaks_known));
 	mt_draw(s, r.row, r.column + l->where_column, r.columns - l->where_column, MT_ROLE_HEADING,
 		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
 }
@@ -198,7 +190,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	const struct mt_tree_node *node = mt_tree_get(d->tree, row->last);
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
-	const struct mt_metric_info *info = mt_metric_info(d->sort);
+	const struct mt_group_column *info = mt_metric_info(&d->profile, d->sort);
 	uint64_t value =
 		row->more ? row->more_value : mt_metric_value(&d->profile, &node->total, d->sort);
 	int column = r.column + 2;
@@ -235,7 +227,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
-	struct layout layout = lay_out(r.columns, mt_metric_info(app->data.sort)->sums);
+	struct layout layout =
+		lay_out(r.columns, mt_metric_sums(&app->data.profile, app->data.sort));
 
 	draw_heading(app, r, &layout);
 	r.row++;

@@ -209,7 +209,7 @@ void mt_tree_rows_make(struct mt_app *app, uint64_t force_identity, int force)
 	struct build b = {app, mt_data_tree(&app->data), t, 0, force_identity, force};
 	uint32_t root = mt_tree_root(b.tree), at = UINT32_MAX;
 
-	if (mt_metric_info(app->data.sort)->sums)
+	if (mt_metric_sums(&app->data.profile, app->data.sort))
 		b.least = value_of(&b, mt_tree_get(b.tree, root)) / 200;
 	t->row_count = 0;
 	add_children(&b, root, 0, 1, force && force_identity == 1);
