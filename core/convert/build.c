@@ -113,24 +113,19 @@ uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned kind)
 
 static void flush(struct mt_build *b)
 {
-	const struct mt_info *info = &b->profile.info;
-	struct mt_trace_running running = {b->model.live_bytes, b->model.live_count,
-		info->allocations, info->frees, info->peak_bytes};
 	int error;
 
 	if (b->failure.code)
 		return;
 	error = mt_definitions_write(&b->definitions, b->writer, &b->profile, &b->failure);
 	if (!error)
-		error = mt_trace_writer_flush(b->writer, &running, &b->failure);
+		error = mt_events_write(b->writer, &b->model, &b->failure);
 	b->failure.code = error;
 }
 
 static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number,
 	const struct mt_build_call *call)
 {
-	if (mt_trace_writer_full(b->writer))
-		flush(b);
 	*mt_trace_writer_next(b->writer) = (struct mt_event){
 		.type = (uint8_t)type,
 		.group = call->group,
@@ -140,6 +135,8 @@ static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number,
 		.address = call->address,
 	};
 	b->profile.info.events++;
+	if (mt_trace_writer_full(b->writer))
+		flush(b);
 }
 
 void mt_build_time(struct mt_build *b, uint64_t ns)

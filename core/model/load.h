@@ -20,6 +20,9 @@ int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *,
 	const struct mt_profile *, struct mt_err *err);
 /* Other arguments are to take the place of those that were written. */
 void mt_definitions_restart(struct mt_definitions *);
+/* Writes the event block that is open. The model has taken exactly the events that the writer was
+ * given. */
+int mt_events_write(struct mt_trace_writer *, struct mt_model *, struct mt_err *err);
 /* Writes info so far (an MT_BLOCK_INFO); and at the end the totals block. */
 int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);

@@ -29,7 +29,8 @@ void mt_model_resume(struct mt_model *m, struct mt_profile *p, uint64_t time_ns)
 	}
 	m->now_ns = time_ns;
 	m->memory = last.memory;
-	m->step_max_bytes = last.max_bytes > m->live_bytes ? last.max_bytes : m->live_bytes;
+	m->step_before_bytes = last.max_bytes;
+	m->step_max_bytes = m->live_bytes;
 	m->step_allocations = last.allocations;
 	m->step_frees = last.frees;
 }
@@ -37,6 +38,7 @@ void mt_model_resume(struct mt_model *m, struct mt_profile *p, uint64_t time_ns)
 void mt_model_free_memory(struct mt_model *m)
 {
 	free(m->threads);
+	free(m->told);
 	free(m->unsettled);
 	free(m->site_slots);
 	*m = (struct mt_model){0};

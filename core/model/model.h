@@ -35,7 +35,12 @@ struct mt_model {
 	/* timeline under construction: the open step is the profile's last sample */
 	uint64_t now_ns;
 	struct mt_memory memory; /* of the process, as last seen */
-	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
+	uint64_t step_end_ns, step_allocations, step_frees;
+	/* Most bytes live since the step began or the last event block was written: one maximum
+	 * serves both. What came before it in the step, and in the event block. */
+	uint64_t step_max_bytes, step_before_bytes, block_before_bytes;
+	uint64_t *told; /* by thread: allocations up to the last event block */
+	uint32_t told_count;
 	/* Reached before a step was reopened, 0: none is. Samples up to it still hold their
 	 * memory. */
 	uint32_t seen_steps;

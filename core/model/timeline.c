@@ -7,17 +7,27 @@ void mt_timeline_store(struct mt_model *m)
 	p->samples[p->sample_count - 1] = (struct mt_sample){
 		.live_bytes = m->live_bytes,
 		.live_count = m->live_count,
-		.max_bytes = m->step_max_bytes,
+		.max_bytes = m->step_max_bytes > m->step_before_bytes ? m->step_max_bytes
+								      : m->step_before_bytes,
 		.allocations = m->step_allocations,
 		.frees = m->step_frees,
 		.memory = m->memory,
 	};
 }
 
+/* The maximum begins anew, for another step. */
+static void leave_step(struct mt_model *m)
+{
+	if (m->step_max_bytes > m->block_before_bytes)
+		m->block_before_bytes = m->step_max_bytes;
+	m->step_before_bytes = 0;
+	m->step_max_bytes = m->live_bytes;
+}
+
 /* Begins the step of the profile's last sample, which is new. */
 static void open_last(struct mt_model *m)
 {
-	m->step_max_bytes = m->live_bytes;
+	leave_step(m);
 	m->step_allocations = m->step_frees = 0;
 	m->step_end_ns = m->profile->sample_count * m->profile->step_ns;
 }
@@ -106,7 +116,8 @@ void mt_timeline_reopen(struct mt_model *m, uint64_t time_ns)
 		m->seen_steps = p->sample_count;
 	p->sample_count = last + 1;
 	m->memory = p->samples[last].memory;
-	m->step_max_bytes = p->samples[last].max_bytes;
+	leave_step(m);
+	m->step_before_bytes = p->samples[last].max_bytes;
 	m->step_allocations = p->samples[last].allocations;
 	m->step_frees = p->samples[last].frees;
 	m->step_end_ns = p->sample_count * p->step_ns;

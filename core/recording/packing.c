@@ -5,9 +5,6 @@ static void flush(void *context)
 {
 	struct mt_packing *p = context;
 	struct mt_merge *merge = mt_import_merge(p->import);
-	const struct mt_info *info = &p->profile->info;
-	struct mt_trace_running running = {merge->model->live_bytes, merge->model->live_count,
-		info->allocations, info->frees, info->peak_bytes};
 	int error;
 
 	merge->unflushed = 0;
@@ -15,7 +12,7 @@ static void flush(void *context)
 		return;
 	error = mt_definitions_write(&p->definitions, p->writer, p->profile, &p->failure);
 	if (!error)
-		error = mt_trace_writer_flush(p->writer, &running, &p->failure);
+		error = mt_events_write(p->writer, merge->model, &p->failure);
 	p->failure.code = error;
 }
 

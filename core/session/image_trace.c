@@ -32,8 +32,6 @@ static uint64_t losses(const struct mt_info *info)
 void mt_image_write_out(struct mt_image *i)
 {
 	const struct mt_info *info = &i->profile.info;
-	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count,
-		info->allocations, info->frees, info->peak_bytes};
 	uint64_t lost = losses(info), before;
 	uint32_t events = i->merge.unflushed;
 	int error;
@@ -44,7 +42,7 @@ void mt_image_write_out(struct mt_image *i)
 	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
 	before = mt_trace_writer_bytes(i->writer);
 	if (!error)
-		error = mt_trace_writer_flush(i->writer, &running, &i->failure);
+		error = mt_events_write(i->writer, &i->model, &i->failure);
 	mt_flight_has_flushed(&i->flight, events, mt_trace_writer_bytes(i->writer) - before);
 	if (!error && lost != i->info_losses)
 		error = mt_info_write(i->writer, &i->profile, &i->failure);

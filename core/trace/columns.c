@@ -191,6 +191,7 @@ void mt_columns_free(struct mt_columns *c)
 		return;
 	for (unsigned i = 0; i < MT_COLUMNS; i++)
 		free(c->start[i]);
+	mt_span_set_free(&c->earlier);
 	free(c);
 }
 
@@ -202,6 +203,16 @@ uint64_t mt_columns_first_ns(const struct mt_columns *c)
 uint64_t mt_columns_last_ns(const struct mt_columns *c)
 {
 	return c->last_us * 1000;
+}
+
+void mt_columns_facts(struct mt_columns *c, const struct mt_trace_sums *sums, struct mt_buffer *out)
+{
+	struct mt_trace_span spans[MT_TRACE_SPANS];
+	uint32_t count = mt_span_set_take(&c->earlier, c->first_number, spans);
+
+	out->len = 0;
+	mt_facts_add(out, c->first_number, (*c->start[MT_COLUMN_HEAD] & HEAD_TYPE) == MT_EVENT_NOTE,
+		sums, spans, count);
 }
 
 void mt_columns_finish(struct mt_columns *c, struct mt_buffer *out)

@@ -40,6 +40,8 @@ void mt_columns_period(struct mt_columns *, uint32_t period);
 uint32_t mt_columns_count(const struct mt_columns *);    /* events so far */
 uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
 uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
+/* Replaces out by the fields of the header's extension; before finish. sums: NULL: not known. */
+void mt_columns_facts(struct mt_columns *, const struct mt_trace_sums *, struct mt_buffer *out);
 /* Replaces out by the payload and starts the next block. */
 void mt_columns_finish(struct mt_columns *, struct mt_buffer *out);
 

@@ -4,6 +4,7 @@
 #define MT_TRACE_ENCODER_H
 
 #include "core/trace/columns.h"
+#include "core/trace/facts.h"
 #include "core/trace/predictor.h"
 #include "core/trace/unravel.h"
 #include "core/trace/varint.h"
@@ -18,6 +19,7 @@ struct mt_columns {
 	uint32_t sampled[2];  /* events before the last entry for it, and before the one before */
 	uint8_t *sampled_at;  /* that last entry */
 	const uint8_t *timed; /* head of the last event with an entry for its time */
+	struct mt_span_set earlier; /* numbers from before this block that its events name */
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
 
@@ -56,6 +58,13 @@ static inline unsigned mt_columns_thread(struct mt_columns *c, uint32_t thread)
 void mt_columns_strands(struct mt_columns *, const uint8_t *choices, uint32_t count,
 	uint32_t strands);
 
+/* The event names a block that this event block may not have allocated. */
+static inline void mt_columns_name_earlier(struct mt_columns *c, uint64_t number)
+{
+	if (number < c->predictor.first_number)
+		mt_span_set_add(&c->earlier, number);
+}
+
 /* How the next free names its block. */
 static inline enum mode choose_mode(const struct predictor *p, uint64_t number, uint64_t distance)
 {
@@ -87,9 +96,11 @@ static inline __attribute__((always_inline)) unsigned encode_allocation(struct m
 	}
 	if (predicted != e->address)
 		head |= mt_columns_put_address(c, e->address - class->last_address);
-	if (e->type == MT_EVENT_REALLOCATE)
+	if (e->type == MT_EVENT_REALLOCATE) {
 		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
 			mt_zigzag(p->last_released - e->previous));
+		mt_columns_name_earlier(c, e->previous);
+	}
 	address_learn(p, e, size_class, predicted == e->address);
 	return head;
 }
@@ -112,7 +123,8 @@ static inline __attribute__((always_inline)) unsigned encode_free(struct mt_colu
 
 	if (mode == MODE_DISTANCE)
 		c->at[MT_COLUMN_DISTANCE] = mt_varint_put(c->at[MT_COLUMN_DISTANCE], distance);
-	free_learn(p, e);
+	if (__builtin_expect(free_learn(p, e) == NOT_RECENT, 0))
+		mt_columns_name_earlier(c, e->number);
 	return head | (unsigned)mode << HEAD_MODE_SHIFT;
 }
 

@@ -143,8 +143,8 @@ static inline void address_learn(struct predictor *p, const struct mt_event *e, 
 	p->next_number++;
 }
 
-/* After a free, release, restore or implied free of the block. */
-static inline void free_learn(struct predictor *p, const struct mt_event *e)
+/* After a free, release, restore or implied free of the block. Returns its place in recent. */
+static inline uint32_t free_learn(struct predictor *p, const struct mt_event *e)
 {
 	uint32_t slot = recent_slot(p, e->number);
 
@@ -158,6 +158,7 @@ static inline void free_learn(struct predictor *p, const struct mt_event *e)
 	} else {
 		push_freed(p, slot, e->thread);
 	}
+	return slot;
 }
 
 /* How another thread is named: 0 for the one before this one, since often two take turns; else its

@@ -2,6 +2,7 @@
 #include "core/base/assert.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
+#include "core/trace/facts.h"
 #include "core/trace/open.h"
 #include "core/trace/trace.h"
 #include "core/trace/varint.h"
@@ -450,6 +451,17 @@ uint32_t mt_trace_reader_count(const struct mt_trace_reader *r)
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *r, uint32_t index)
 {
 	return index < r->count ? &r->entries[index].block : NULL;
+}
+
+bool mt_trace_reader_facts(const struct mt_trace_reader *r, uint32_t index,
+	struct mt_trace_facts *facts)
+{
+	const struct entry *e = &r->entries[index];
+	size_t len = e->header_len - sizeof(struct mt_block_header);
+
+	mt_assert(index < r->count);
+	return e->block.type == MT_BLOCK_EVENTS && len
+		&& mt_facts_read(facts, r->extensions.data + e->extension, len - sizeof(uint64_t));
 }
 
 bool mt_trace_reader_complete(const struct mt_trace_reader *r)

@@ -46,6 +46,38 @@ struct mt_trace_running {
 	uint64_t live_bytes, live_count, allocations, frees, peak_bytes;
 };
 
+struct mt_trace_thread {
+	uint32_t thread; /* index */
+	uint32_t allocations;
+};
+
+/* All that a model has to say of the events of one block. */
+struct mt_trace_sums {
+	struct mt_trace_running running;
+	uint64_t high_bytes;                   /* most bytes live within the block */
+	const struct mt_trace_thread *threads; /* by rising index */
+	uint32_t thread_count;
+};
+
+#define MT_TRACE_SPANS 64u
+#define MT_TRACE_THREADS 256u
+struct mt_trace_span {
+	uint64_t first, last; /* numbers of allocations */
+};
+
+/* What the header of an event block says of its events. */
+struct mt_trace_facts {
+	uint64_t first_number; /* of the first allocation in it or behind it */
+	bool continued;        /* it begins with a note about the event before it */
+	bool exact;            /* high_bytes is known, and running is exact */
+	uint64_t high_bytes;
+	bool knows_threads, knows_earlier; /* else these are not there */
+	uint32_t thread_count, span_count;
+	struct mt_trace_thread threads[MT_TRACE_THREADS];
+	/* the earlier numbers that its events name, and others */
+	struct mt_trace_span earlier[MT_TRACE_SPANS];
+};
+
 enum mt_block_type {
 	MT_BLOCK_START = 1, /* who, when, command line */
 	MT_BLOCK_STRINGS,   /* each: payload written and read by core/model/definitions.c */
@@ -93,6 +125,9 @@ bool mt_trace_writer_full(const struct mt_trace_writer *);
 int mt_trace_writer_block(struct mt_trace_writer *, enum mt_block_type, const void *payload,
 	size_t len, struct mt_err *err);
 int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_running *,
+	struct mt_err *err);
+/* The same, where the sums are those behind the last event. */
+int mt_trace_writer_flush_exact(struct mt_trace_writer *, const struct mt_trace_sums *,
 	struct mt_err *err);
 /* Writes the index and trailer. */
 int mt_trace_writer_finish(struct mt_trace_writer *, struct mt_err *err);
@@ -164,6 +199,8 @@ void mt_trace_reader_free(struct mt_trace_reader *);
 unsigned mt_trace_reader_version(const struct mt_trace_reader *); /* of the file's format */
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);
+/* False: the block has no events, or the file does not have that. */
+bool mt_trace_reader_facts(const struct mt_trace_reader *, uint32_t index, struct mt_trace_facts *);
 bool mt_trace_reader_complete(const struct mt_trace_reader *); /* it has an index */
 /* Looks for blocks that were appended since (a growing trace); returns how many. */
 int mt_trace_reader_refresh(struct mt_trace_reader *, struct mt_err *err);

@@ -230,7 +230,8 @@ void mt_trace_writer_stays(struct mt_trace_writer *w)
 	w->stays = true;
 }
 
-static void close_events(struct mt_trace_writer *w)
+/* sums: behind the last event; NULL: it is not known what they are. */
+static void close_events(struct mt_trace_writer *w, const struct mt_trace_sums *sums)
 {
 	struct mt_block_header h = {
 		.type = MT_BLOCK_EVENTS,
@@ -242,6 +243,7 @@ static void close_events(struct mt_trace_writer *w)
 
 	if (!h.event_count)
 		return;
+	mt_columns_facts(w->columns, sums, &w->extension);
 	mt_columns_finish(w->columns, &w->payload);
 	if (!w->err.code)
 		write_block(w, &h, &w->extension, w->payload.data, w->payload.len);
@@ -266,7 +268,7 @@ void mt_trace_writer_encode(struct mt_trace_writer *w)
 		if (at == end)
 			return;
 		if (mt_columns_count(w->columns) >= MT_BLOCK_EVENTS_MAX) {
-			close_events(w);
+			close_events(w, NULL);
 			continue;
 		}
 		fail_number(w, at->number);
@@ -286,7 +288,7 @@ struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *w, uint64_t n
 
 	mt_trace_writer_encode(w);
 	if (mt_columns_count(c) >= MT_BLOCK_EVENTS_MAX - 1)
-		close_events(w);
+		close_events(w, NULL);
 	if (!c->started)
 		mt_columns_begin(c, number, time_ns);
 	if (number != c->predictor.next_number)
@@ -330,7 +332,16 @@ int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_runni
 {
 	mt_trace_writer_encode(w);
 	w->running = *running;
-	close_events(w);
+	close_events(w, NULL);
+	return sticky(w, err);
+}
+
+int mt_trace_writer_flush_exact(struct mt_trace_writer *w, const struct mt_trace_sums *sums,
+	struct mt_err *err)
+{
+	mt_trace_writer_encode(w);
+	w->running = sums->running;
+	close_events(w, sums);
 	return sticky(w, err);
 }
 

@@ -159,12 +159,8 @@ static void emit(struct maker *m, struct mt_event e)
 		m->now_ns += 1000;
 	if (!mt_trace_writer_full(m->writer))
 		return;
-	const struct mt_info *info = &m->profile.info;
-	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count,
-		info->allocations, info->frees, info->peak_bytes};
-
 	mt_definitions_write(&m->definitions, m->writer, &m->profile, &m->err);
-	mt_trace_writer_flush(m->writer, &running, &m->err);
+	mt_events_write(m->writer, &m->model, &m->err);
 }
 
 static uint32_t class_of(uint64_t size)
@@ -367,8 +363,6 @@ static void run(struct maker *m)
 static int complete(struct maker *m)
 {
 	const struct mt_info *info = &m->profile.info;
-	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count,
-		info->allocations, info->frees, info->peak_bytes};
 	struct mt_buffer symbols = {0};
 	struct mt_err *err = &m->err;
 
@@ -378,7 +372,7 @@ static int complete(struct maker *m)
 	int result = mt_definitions_write(&m->definitions, m->writer, &m->profile, err);
 
 	if (!result)
-		result = mt_trace_writer_flush(m->writer, &running, err);
+		result = mt_events_write(m->writer, &m->model, err);
 	if (!result)
 		result = mt_trace_writer_block(m->writer, MT_BLOCK_SYMBOLS, symbols.data,
 			symbols.len, err);

@@ -250,7 +250,6 @@ static inline struct mt_trace_running simulation_running(const struct simulation
 
 static inline void simulation_flush(struct simulation *s)
 {
-	struct mt_trace_running running = simulation_running(s);
 	struct mt_err err;
 
 	/* it may tell of events that stand only behind it */
@@ -261,7 +260,7 @@ static inline void simulation_flush(struct simulation *s)
 	assert_int_equal(mt_definitions_write(&s->definitions, s->writer, &s->profile, &err), 0);
 	if (info_first)
 		assert_int_equal(mt_info_write(s->writer, &s->profile, &err), 0);
-	assert_int_equal(mt_trace_writer_flush(s->writer, &running, &err), 0);
+	assert_int_equal(mt_events_write(s->writer, &s->model, &err), 0);
 	if (!info_first)
 		assert_int_equal(mt_info_write(s->writer, &s->profile, &err), 0);
 }
