@@ -105,16 +105,11 @@ void mt_blind_json(struct mt_json *json, const struct mt_profile *p)
 		if (!b->count)
 			continue;
 		mt_json_open(json, '{');
-		mt_json_key(json, "process");
-		mt_json_number(json, b->pid);
-		mt_json_key(json, "path");
-		mt_json_string(json, mt_strings_get(&p->strings, b->path));
-		mt_json_key(json, "reason");
-		mt_json_string(json, mt_blind_reason_name(b->reason));
-		mt_json_key(json, "detail");
-		mt_json_string(json, mt_strings_get(&p->strings, b->detail));
-		mt_json_key(json, "count");
-		mt_json_number(json, b->count);
+		mt_json_put_number(json, "process", b->pid);
+		mt_json_put_string(json, "path", mt_strings_get(&p->strings, b->path));
+		mt_json_put_string(json, "reason", mt_blind_reason_name(b->reason));
+		mt_json_put_string(json, "detail", mt_strings_get(&p->strings, b->detail));
+		mt_json_put_number(json, "count", b->count);
 		mt_json_key(json, "bytes");
 		if (b->reason == MT_BLIND_GROWTH)
 			mt_json_number(json, b->bytes);

@@ -325,25 +325,19 @@ void mt_check_json_value(struct mt_json *json, int limit, const struct mt_check_
 	for (char *c = name; *c; c++)
 		if (*c == '_')
 			*c = '-';
-	mt_json_key(json, "name");
-	mt_json_string(json, name);
-	mt_json_key(json, "value");
-	mt_json_number(json, v->seen);
-	mt_json_key(json, "exact");
-	mt_json_bool(json, is_exact(v));
+	mt_json_put_string(json, "name", name);
+	mt_json_put_number(json, "value", v->seen);
+	mt_json_put_bool(json, "exact", is_exact(v));
 }
 
 static void image_json(struct mt_json *json, const struct mt_check_image *image)
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "path");
-	mt_json_string(json, image->path);
-	mt_json_key(json, "judged");
-	mt_json_bool(json, !image->why);
+	mt_json_put_string(json, "path", image->path);
+	mt_json_put_bool(json, "judged", !image->why);
 	if (image->why) {
-		mt_json_key(json, "why");
-		mt_json_string(json, image->why);
+		mt_json_put_string(json, "why", image->why);
 	} else {
 		mt_json_key(json, "values");
 		mt_json_open(json, '[');
@@ -355,10 +349,8 @@ static void image_json(struct mt_json *json, const struct mt_check_image *image)
 			mt_json_close(json, '}');
 		}
 		mt_json_close(json, ']');
-		mt_json_key(json, "live_at_exec_size");
-		mt_json_number(json, image->left_bytes);
-		mt_json_key(json, "live_at_exec_count");
-		mt_json_number(json, image->left_blocks);
+		mt_json_put_number(json, "live_at_exec_size", image->left_bytes);
+		mt_json_put_number(json, "live_at_exec_count", image->left_blocks);
 		fprintf(json->out, ",%s", image->said);
 	}
 	mt_json_close(json, '}');
@@ -374,6 +366,5 @@ void mt_check_json_images(struct mt_json *json, const struct mt_report *report)
 	for (uint32_t i = 0; images && i < images->count; i++)
 		image_json(json, &images->items[i]);
 	mt_json_close(json, ']');
-	mt_json_key(json, "missing_images");
-	mt_json_number(json, images ? images->missing : 0);
+	mt_json_put_number(json, "missing_images", images ? images->missing : 0);
 }

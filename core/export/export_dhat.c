@@ -21,24 +21,6 @@ struct dhat {
 	uint32_t frame_count;
 };
 
-static void put_string(struct mt_json *json, const char *key, const char *text)
-{
-	mt_json_key(json, key);
-	mt_json_string(json, text);
-}
-
-static void put_number(struct mt_json *json, const char *key, uint64_t number)
-{
-	mt_json_key(json, key);
-	mt_json_number(json, number);
-}
-
-static void put_bool(struct mt_json *json, const char *key, bool value)
-{
-	mt_json_key(json, key);
-	mt_json_bool(json, value);
-}
-
 static int add_lifetime(void *context, const struct mt_allocation *a)
 {
 	struct dhat *d = context;
@@ -93,16 +75,16 @@ static void put_point(struct dhat *d, uint32_t id)
 
 	mt_json_line(&d->json);
 	mt_json_open(&d->json, '{');
-	put_number(&d->json, "tb", g->allocated_bytes);
-	put_number(&d->json, "tbk", g->allocated_count);
+	mt_json_put_number(&d->json, "tb", g->allocated_bytes);
+	mt_json_put_number(&d->json, "tbk", g->allocated_count);
 	if (d->lifetimes)
-		put_number(&d->json, "tl", d->lifetimes[id]);
-	put_number(&d->json, "mb", g->own_peak_bytes);
-	put_number(&d->json, "mbk", g->own_peak_count);
-	put_number(&d->json, "gb", g->at_peak_bytes);
-	put_number(&d->json, "gbk", g->at_peak_count);
-	put_number(&d->json, "eb", g->live_bytes);
-	put_number(&d->json, "ebk", g->live_count);
+		mt_json_put_number(&d->json, "tl", d->lifetimes[id]);
+	mt_json_put_number(&d->json, "mb", g->own_peak_bytes);
+	mt_json_put_number(&d->json, "mbk", g->own_peak_count);
+	mt_json_put_number(&d->json, "gb", g->at_peak_bytes);
+	mt_json_put_number(&d->json, "gbk", g->at_peak_count);
+	mt_json_put_number(&d->json, "eb", g->live_bytes);
+	mt_json_put_number(&d->json, "ebk", g->live_count);
 	mt_json_key(&d->json, "fs");
 	mt_json_open(&d->json, '[');
 	for (uint32_t node = g->node; node != MT_NODE_ROOT; node = p->nodes[node].parent)
@@ -155,18 +137,18 @@ static void put_head(struct dhat *d)
 	const struct mt_info *info = r->whole ? &r->whole->info : &r->profile->info;
 	char *command = mt_report_command(r->profile);
 
-	put_number(&d->json, "dhatFileVersion", 2);
-	put_string(&d->json, "mode", "heap");
-	put_string(&d->json, "verb", "Allocated");
-	put_bool(&d->json, "bklt", d->lifetimes != NULL);
-	put_bool(&d->json, "bkacc", false);
-	put_string(&d->json, "tu", "us");
-	put_string(&d->json, "Mtu", "s");
-	put_number(&d->json, "tuth", SHORT_LIVED);
-	put_string(&d->json, "cmd", command);
-	put_number(&d->json, "pid", info->pid);
-	put_number(&d->json, "te", info->wall_ns / NS_PER_UNIT);
-	put_number(&d->json, "tg", mt_report_heap_peak_ns(r) / NS_PER_UNIT);
+	mt_json_put_number(&d->json, "dhatFileVersion", 2);
+	mt_json_put_string(&d->json, "mode", "heap");
+	mt_json_put_string(&d->json, "verb", "Allocated");
+	mt_json_put_bool(&d->json, "bklt", d->lifetimes != NULL);
+	mt_json_put_bool(&d->json, "bkacc", false);
+	mt_json_put_string(&d->json, "tu", "us");
+	mt_json_put_string(&d->json, "Mtu", "s");
+	mt_json_put_number(&d->json, "tuth", SHORT_LIVED);
+	mt_json_put_string(&d->json, "cmd", command);
+	mt_json_put_number(&d->json, "pid", info->pid);
+	mt_json_put_number(&d->json, "te", info->wall_ns / NS_PER_UNIT);
+	mt_json_put_number(&d->json, "tg", mt_report_heap_peak_ns(r) / NS_PER_UNIT);
 	free(command);
 }
 

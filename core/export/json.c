@@ -90,3 +90,27 @@ void mt_json_null(struct mt_json *json)
 	before_value(json);
 	fputs("null", json->out);
 }
+
+void mt_json_put_string(struct mt_json *json, const char *name, const char *text)
+{
+	mt_json_key(json, name);
+	mt_json_string(json, text);
+}
+
+void mt_json_put_number(struct mt_json *json, const char *name, uint64_t number)
+{
+	mt_json_key(json, name);
+	mt_json_number(json, number);
+}
+
+void mt_json_put_seconds(struct mt_json *json, const char *name, uint64_t ns)
+{
+	mt_json_key(json, name);
+	mt_json_seconds(json, ns);
+}
+
+void mt_json_put_bool(struct mt_json *json, const char *name, bool value)
+{
+	mt_json_key(json, name);
+	mt_json_bool(json, value);
+}

@@ -22,6 +22,11 @@ void mt_json_real(struct mt_json *, double);
 void mt_json_seconds(struct mt_json *, uint64_t ns);
 void mt_json_bool(struct mt_json *, bool);
 void mt_json_null(struct mt_json *);
+/* A name and its value. */
+void mt_json_put_string(struct mt_json *, const char *name, const char *text);
+void mt_json_put_number(struct mt_json *, const char *name, uint64_t);
+void mt_json_put_seconds(struct mt_json *, const char *name, uint64_t ns);
+void mt_json_put_bool(struct mt_json *, const char *name, bool);
 /* Line break before the next value, for the eyes of those who look into the file. */
 void mt_json_line(struct mt_json *);
 

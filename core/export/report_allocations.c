@@ -87,44 +87,30 @@ static void block_json(struct mt_json *json, const struct mt_report *report,
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "number");
-	mt_json_number(json, a->number);
-	mt_json_key(json, "address");
-	mt_json_number(json, a->address);
-	mt_json_key(json, "size");
-	mt_json_number(json, a->size);
+	mt_json_put_number(json, "number", a->number);
+	mt_json_put_number(json, "address", a->address);
+	mt_json_put_number(json, "size", a->size);
 	mt_json_key(json, "usable_size");
 	if (usable_of(report, a))
 		mt_json_number(json, usable_of(report, a));
 	else
 		mt_json_null(json);
-	mt_json_key(json, "timestamp");
-	mt_json_seconds(json, a->time_ns);
-	mt_json_key(json, "thread");
-	mt_json_number(json, thread_id(report, a->thread));
-	mt_json_key(json, "thread_name");
-	mt_json_string(json, thread_name(report, a->thread));
-	mt_json_key(json, "kind");
-	mt_json_string(json, kind_of(report, a));
-	mt_json_key(json, "group");
-	mt_json_number(json, a->group);
-	mt_json_key(json, "chain");
-	mt_json_number(json, a->chain);
-	mt_json_key(json, "position_in_chain");
-	mt_json_number(json, a->position);
-	mt_json_key(json, "chain_length");
-	mt_json_number(json, a->chain_length);
+	mt_json_put_seconds(json, "timestamp", a->time_ns);
+	mt_json_put_number(json, "thread", thread_id(report, a->thread));
+	mt_json_put_string(json, "thread_name", thread_name(report, a->thread));
+	mt_json_put_string(json, "kind", kind_of(report, a));
+	mt_json_put_number(json, "group", a->group);
+	mt_json_put_number(json, "chain", a->chain);
+	mt_json_put_number(json, "position_in_chain", a->position);
+	mt_json_put_number(json, "chain_length", a->chain_length);
 	mt_json_key(json, "deallocation");
 	if (a->end_ns == MT_LIVE) {
 		mt_json_null(json);
 	} else {
 		mt_json_open(json, '{');
-		mt_json_key(json, "timestamp");
-		mt_json_seconds(json, a->end_ns);
-		mt_json_key(json, "thread");
-		mt_json_number(json, thread_id(report, a->end_thread));
-		mt_json_key(json, "kind");
-		mt_json_string(json, end_kind(report, a));
+		mt_json_put_seconds(json, "timestamp", a->end_ns);
+		mt_json_put_number(json, "thread", thread_id(report, a->end_thread));
+		mt_json_put_string(json, "kind", end_kind(report, a));
 		mt_json_close(json, '}');
 	}
 	mt_json_close(json, '}');
@@ -241,22 +227,15 @@ static void chain_json(struct mt_json *json, const struct mt_report *report,
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "chain");
-	mt_json_number(json, a->chain);
-	mt_json_key(json, "length");
-	mt_json_number(json, a->chain_length);
-	mt_json_key(json, "first_size");
-	mt_json_number(json, a->first_size);
-	mt_json_key(json, "last_size");
-	mt_json_number(json, a->last_size);
-	mt_json_key(json, "timestamp");
-	mt_json_seconds(json, a->chain_start_ns);
-	mt_json_key(json, "lifetime_seconds");
-	mt_json_seconds(json, mt_chain_lifetime(a, report->source->profile));
-	mt_json_key(json, "leaked");
-	mt_json_bool(json, a->chain_end_ns == MT_LIVE);
-	mt_json_key(json, "group");
-	mt_json_number(json, a->group);
+	mt_json_put_number(json, "chain", a->chain);
+	mt_json_put_number(json, "length", a->chain_length);
+	mt_json_put_number(json, "first_size", a->first_size);
+	mt_json_put_number(json, "last_size", a->last_size);
+	mt_json_put_seconds(json, "timestamp", a->chain_start_ns);
+	mt_json_put_seconds(json, "lifetime_seconds",
+		mt_chain_lifetime(a, report->source->profile));
+	mt_json_put_bool(json, "leaked", a->chain_end_ns == MT_LIVE);
+	mt_json_put_number(json, "group", a->group);
 	mt_json_close(json, '}');
 }
 
@@ -391,16 +370,11 @@ static void bucket_json(struct mt_json *json, const struct mt_bucket *bucket, bo
 		mt_json_null(json);
 	else
 		mt_json_number(json, bucket->most);
-	mt_json_key(json, "allocated_count");
-	mt_json_number(json, bucket->count);
-	mt_json_key(json, "size");
-	mt_json_number(json, bucket->bytes);
-	mt_json_key(json, "leaked_count");
-	mt_json_number(json, bucket->live_count);
-	mt_json_key(json, "leaked_size");
-	mt_json_number(json, bucket->live_bytes);
-	mt_json_key(json, "temporary_count");
-	mt_json_number(json, bucket->temporary_count);
+	mt_json_put_number(json, "allocated_count", bucket->count);
+	mt_json_put_number(json, "size", bucket->bytes);
+	mt_json_put_number(json, "leaked_count", bucket->live_count);
+	mt_json_put_number(json, "leaked_size", bucket->live_bytes);
+	mt_json_put_number(json, "temporary_count", bucket->temporary_count);
 	mt_json_close(json, '}');
 }
 
@@ -411,12 +385,12 @@ static void histogram_json(const struct mt_report *report, const struct mt_histo
 	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
 
 	mt_json_open(&json, '{');
-	mt_json_key(&json, "of");
-	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "size" : "lifetime");
-	mt_json_key(&json, "unit");
-	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "bytes" : "nanoseconds");
-	mt_json_key(&json, "history_from_seconds");
-	mt_json_seconds(&json, report->source->profile->info.history_from_ns);
+	mt_json_put_string(&json, "of",
+		report->histogram == MT_HISTOGRAM_SIZE ? "size" : "lifetime");
+	mt_json_put_string(&json, "unit",
+		report->histogram == MT_HISTOGRAM_SIZE ? "bytes" : "nanoseconds");
+	mt_json_put_seconds(&json, "history_from_seconds",
+		report->source->profile->info.history_from_ns);
 	mt_json_key(&json, "buckets");
 	mt_json_open(&json, '[');
 	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)

@@ -41,23 +41,17 @@ static void leak_json(struct mt_json *json, const struct mt_report *report,
 
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "group");
-	mt_json_number(json, id);
+	mt_json_put_number(json, "group", id);
 	mt_json_key(json, "kind");
 	mt_json_string(json,
 		mt_profile_function_name(report->profile,
 			mt_profile_group_kind(report->profile, id)));
-	mt_json_key(json, "leaked_size");
-	mt_json_number(json, leak->bytes);
-	mt_json_key(json, "leaked_count");
-	mt_json_number(json, leak->blocks);
+	mt_json_put_number(json, "leaked_size", leak->bytes);
+	mt_json_put_number(json, "leaked_count", leak->blocks);
 	if (report->baseline) {
-		mt_json_key(json, "state");
-		mt_json_string(json, leak->blocks_before ? "grew" : "new");
-		mt_json_key(json, "baseline_leaked_size");
-		mt_json_number(json, leak->bytes_before);
-		mt_json_key(json, "baseline_leaked_count");
-		mt_json_number(json, leak->blocks_before);
+		mt_json_put_string(json, "state", leak->blocks_before ? "grew" : "new");
+		mt_json_put_number(json, "baseline_leaked_size", leak->bytes_before);
+		mt_json_put_number(json, "baseline_leaked_count", leak->blocks_before);
 	}
 	mt_report_json_estimated(json, report->profile, group);
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
@@ -72,12 +66,9 @@ static void limit_json(struct mt_json *json, const struct mt_judged *j, int i)
 	mt_json_line(json);
 	mt_json_open(json, '{');
 	mt_check_json_value(json, i, &j->values[i]);
-	mt_json_key(json, "limit");
-	mt_json_number(json, j->limits[i].value);
-	mt_json_key(json, "holds");
-	mt_json_bool(json, j->outcomes[i] == PASS);
-	mt_json_key(json, "outcome");
-	mt_json_string(json, outcomes[j->outcomes[i]]);
+	mt_json_put_number(json, "limit", j->limits[i].value);
+	mt_json_put_bool(json, "holds", j->outcomes[i] == PASS);
+	mt_json_put_string(json, "outcome", outcomes[j->outcomes[i]]);
 	mt_json_close(json, '}');
 }
 
@@ -87,12 +78,9 @@ static void check_json(const struct mt_report *report, const struct mt_judged *j
 	struct mt_backtrace backtrace = {0};
 
 	mt_json_open(json, '{');
-	mt_json_key(json, "holds");
-	mt_json_bool(json, j->holds);
-	mt_json_key(json, "exact");
-	mt_json_bool(json, j->exact);
-	mt_json_key(json, "complete");
-	mt_json_bool(json, !mt_check_is_incomplete(report));
+	mt_json_put_bool(json, "holds", j->holds);
+	mt_json_put_bool(json, "exact", j->exact);
+	mt_json_put_bool(json, "complete", !mt_check_is_incomplete(report));
 	mt_report_json_damage(json, report);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');

@@ -204,25 +204,17 @@ static void put_text(struct part *part, const struct mt_errors *errors, uint64_t
 
 /* ---- JSON ---- */
 
-static void number(struct mt_json *json, const char *name, uint64_t value)
-{
-	mt_json_key(json, name);
-	mt_json_number(json, value);
-}
-
 static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind,
 	const struct mt_error_call *call)
 {
-	mt_json_key(json, "kind");
-	mt_json_string(json, mt_profile_function_name(part->whole, kind));
+	mt_json_put_string(json, "kind", mt_profile_function_name(part->whole, kind));
 	mt_json_key(json, "timestamp");
 	if (call->time_ns == MT_LIVE)
 		mt_json_null(json);
 	else
 		mt_json_seconds(json, call->time_ns);
-	number(json, "thread", thread_id(part, call->thread));
-	mt_json_key(json, "thread_name");
-	mt_json_string(json, thread_name(part, call->thread));
+	mt_json_put_number(json, "thread", thread_id(part, call->thread));
+	mt_json_put_string(json, "thread_name", thread_name(part, call->thread));
 	take_stack(part, call->node);
 	if (call->node) {
 		mt_report_json_backtrace(json, &part->backtrace);
@@ -244,9 +236,9 @@ static void put_json_block(struct mt_json *json, struct part *part, const struct
 	}
 	allocation.node = part->whole->groups[e->group].node;
 	mt_json_open(json, '{');
-	number(json, "group", e->group);
-	number(json, "number", e->number);
-	number(json, "size", e->size);
+	mt_json_put_number(json, "group", e->group);
+	mt_json_put_number(json, "number", e->number);
+	mt_json_put_number(json, "size", e->size);
 	put_json_call(json, part, mt_profile_group_kind(part->whole, e->group), &allocation);
 	mt_json_close(json, '}');
 }
@@ -255,24 +247,22 @@ static void put_json_error(struct mt_json *json, struct part *part, const struct
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "type");
-	mt_json_string(json, mt_error_type_name(e->type));
+	mt_json_put_string(json, "type", mt_error_type_name(e->type));
 	mt_json_key(json, "doubt");
 	if (e->doubt)
 		mt_json_string(json, mt_error_doubt_name(e->doubt));
 	else
 		mt_json_null(json);
-	number(json, "count", e->count);
-	number(json, "size", e->bytes);
-	mt_json_key(json, "last_timestamp");
-	mt_json_seconds(json, e->last_ns);
+	mt_json_put_number(json, "count", e->count);
+	mt_json_put_number(json, "size", e->bytes);
+	mt_json_put_seconds(json, "last_timestamp", e->last_ns);
 	mt_json_key(json, "address");
 	if (e->type == MT_ERROR_MISMATCH)
 		mt_json_null(json);
 	else
 		mt_json_number(json, e->address);
 	if (e->offset)
-		number(json, "offset_in_block", e->offset);
+		mt_json_put_number(json, "offset_in_block", e->offset);
 	put_json_block(json, part, e);
 	mt_json_key(json, "free_before");
 	if (e->before.kind == MT_KIND_NONE && e->before.time_ns == 0) {
@@ -297,15 +287,14 @@ static void put_json(struct part *part, const struct mt_errors *errors, uint64_t
 	for (int i = 0; i < MT_ERROR_TYPE_COUNT; i++) {
 		mt_json_key(&json, mt_error_type_name((enum mt_error_type)i));
 		mt_json_open(&json, '{');
-		number(&json, "count", errors->sum[i]);
-		number(&json, "not_sure", errors->unsure[i]);
+		mt_json_put_number(&json, "count", errors->sum[i]);
+		mt_json_put_number(&json, "not_sure", errors->unsure[i]);
 		mt_json_close(&json, '}');
 	}
-	number(&json, "inherited_frees", errors->inherited);
-	number(&json, "left_out_by_filter", errors->left_out);
-	number(&json, "not_looked_into", errors->untold);
-	mt_json_key(&json, "history_from_seconds");
-	mt_json_seconds(&json, part->whole->info.history_from_ns);
+	mt_json_put_number(&json, "inherited_frees", errors->inherited);
+	mt_json_put_number(&json, "left_out_by_filter", errors->left_out);
+	mt_json_put_number(&json, "not_looked_into", errors->untold);
+	mt_json_put_seconds(&json, "history_from_seconds", part->whole->info.history_from_ns);
 	mt_json_key(&json, "errors");
 	mt_json_open(&json, '[');
 	for (uint64_t i = part->report->skip; i < end; i++)

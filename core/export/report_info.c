@@ -10,46 +10,22 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static void put_number(struct mt_json *json, const char *name, uint64_t value)
-{
-	mt_json_key(json, name);
-	mt_json_number(json, value);
-}
-
-static void put_seconds(struct mt_json *json, const char *name, uint64_t ns)
-{
-	mt_json_key(json, name);
-	mt_json_seconds(json, ns);
-}
-
-static void put_bool(struct mt_json *json, const char *name, bool value)
-{
-	mt_json_key(json, name);
-	mt_json_bool(json, value);
-}
-
-static void put_string(struct mt_json *json, const char *name, const char *value)
-{
-	mt_json_key(json, name);
-	mt_json_string(json, value);
-}
-
 static void marker_json(struct mt_json *json, const struct mt_profile *p,
 	const struct mt_log_entry *e)
 {
 	mt_json_open(json, '{');
-	put_seconds(json, "seconds", e->time_ns);
-	put_string(json, "text", mt_strings_get(&p->strings, e->text));
+	mt_json_put_seconds(json, "seconds", e->time_ns);
+	mt_json_put_string(json, "text", mt_strings_get(&p->strings, e->text));
 	mt_json_close(json, '}');
 }
 
 static void gap_json(struct mt_json *json, const struct mt_log_entry *e)
 {
 	mt_json_open(json, '{');
-	put_seconds(json, "begin_seconds", e->values[0]);
-	put_seconds(json, "end_seconds", e->time_ns);
-	put_number(json, "lost_allocations", e->values[1]);
-	put_number(json, "lost_frees", e->values[2]);
+	mt_json_put_seconds(json, "begin_seconds", e->values[0]);
+	mt_json_put_seconds(json, "end_seconds", e->time_ns);
+	mt_json_put_number(json, "lost_allocations", e->values[1]);
+	mt_json_put_number(json, "lost_frees", e->values[2]);
 	mt_json_close(json, '}');
 }
 
@@ -72,18 +48,18 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 	while (end < p->log_count && p->log[end].type != MT_LOG_RESUME)
 		end++;
 	mt_json_open(json, '{');
-	put_seconds(json, "begin_seconds", p->log[at].time_ns);
-	put_seconds(json, "end_seconds",
+	mt_json_put_seconds(json, "begin_seconds", p->log[at].time_ns);
+	mt_json_put_seconds(json, "end_seconds",
 		end < p->log_count ? p->log[end].time_ns : p->info.wall_ns);
-	put_string(json, "text", mt_strings_get(&p->strings, p->log[at].text));
+	mt_json_put_string(json, "text", mt_strings_get(&p->strings, p->log[at].text));
 	mt_json_close(json, '}');
 }
 
 /* What --max-size took away, or could not. */
 static void limits_json(struct mt_json *json, const struct mt_profile *p)
 {
-	put_seconds(json, "history_from_seconds", p->info.history_from_ns);
-	put_bool(json, "peak_estimated", p->info.peak_unsure);
+	mt_json_put_seconds(json, "history_from_seconds", p->info.history_from_ns);
+	mt_json_put_bool(json, "peak_estimated", p->info.peak_unsure);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < p->log_count; i++)
@@ -127,50 +103,50 @@ static void run_json(struct mt_json *json, const struct mt_profile *profile)
 	for (uint32_t i = 0; i < profile->argument_count; i++)
 		mt_json_string(json, mt_strings_get(&profile->strings, profile->arguments[i]));
 	mt_json_close(json, ']');
-	put_number(json, "pid", info->pid);
-	put_number(json, "parent_pid", info->parent);
-	put_number(json, "root_pid", info->root);
-	put_string(json, "origin", mt_origin_name(info->origin));
+	mt_json_put_number(json, "pid", info->pid);
+	mt_json_put_number(json, "parent_pid", info->parent);
+	mt_json_put_number(json, "root_pid", info->root);
+	mt_json_put_string(json, "origin", mt_origin_name(info->origin));
 	mt_report_start_time(start, profile);
 	mt_json_key(json, "start_time");
 	if (info->start_unix_ns)
 		mt_json_string(json, start);
 	else
 		mt_json_null(json);
-	put_seconds(json, "wall_seconds", info->wall_ns);
+	mt_json_put_seconds(json, "wall_seconds", info->wall_ns);
 }
 
 static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 {
 	const struct mt_info *info = &profile->info;
 
-	put_seconds(json, "peak_seconds", info->peak_ns);
-	put_number(json, "threads", profile->thread_count);
-	put_number(json, "modules", profile->module_count);
-	put_number(json, "nodes", profile->node_count);
-	put_number(json, "events", info->events);
-	put_number(json, "lost_events", info->lost_events);
-	put_number(json, "implied_frees", info->implied_frees);
-	put_number(json, "cut_stacks", info->cut_stacks);
-	put_number(json, "unknown_frees", info->unknown_frees);
-	put_number(json, "inherited_frees", info->inherited_frees);
-	put_number(json, "ambiguous", info->ambiguous);
-	put_number(json, "invalid_records", info->invalid_records);
-	put_number(json, "forked_children", info->forked_children);
+	mt_json_put_seconds(json, "peak_seconds", info->peak_ns);
+	mt_json_put_number(json, "threads", profile->thread_count);
+	mt_json_put_number(json, "modules", profile->module_count);
+	mt_json_put_number(json, "nodes", profile->node_count);
+	mt_json_put_number(json, "events", info->events);
+	mt_json_put_number(json, "lost_events", info->lost_events);
+	mt_json_put_number(json, "implied_frees", info->implied_frees);
+	mt_json_put_number(json, "cut_stacks", info->cut_stacks);
+	mt_json_put_number(json, "unknown_frees", info->unknown_frees);
+	mt_json_put_number(json, "inherited_frees", info->inherited_frees);
+	mt_json_put_number(json, "ambiguous", info->ambiguous);
+	mt_json_put_number(json, "invalid_records", info->invalid_records);
+	mt_json_put_number(json, "forked_children", info->forked_children);
 	mt_blind_json(json, profile);
-	put_number(json, "images_before", info->images_before);
-	put_number(json, "file_bytes", info->file_bytes);
+	mt_json_put_number(json, "images_before", info->images_before);
+	mt_json_put_number(json, "file_bytes", info->file_bytes);
 #define X(name, words) \
 	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) \
 		&& offsetof(struct mt_info, name) != offsetof(struct mt_info, lossy_ns)) \
-		put_number(json, #name, info->name);
+		mt_json_put_number(json, #name, info->name);
 	MT_INFO_COUNTS(X)
 #undef X
-	put_bool(json, "usable_sizes", info->usable_rule != MT_USABLE_NONE);
-	put_seconds(json, "lossy_seconds", info->lossy_ns);
-	put_number(json, "estimated_groups", mt_report_estimated_groups(profile));
-	put_bool(json, "mapped_estimated", mt_report_maps_are_estimated(info));
-	put_bool(json, "times_estimated", mt_info_estimates_times(info));
+	mt_json_put_bool(json, "usable_sizes", info->usable_rule != MT_USABLE_NONE);
+	mt_json_put_seconds(json, "lossy_seconds", info->lossy_ns);
+	mt_json_put_number(json, "estimated_groups", mt_report_estimated_groups(profile));
+	mt_json_put_bool(json, "mapped_estimated", mt_report_maps_are_estimated(info));
+	mt_json_put_bool(json, "times_estimated", mt_info_estimates_times(info));
 }
 
 /* Of the process, beside its heap. */
@@ -191,14 +167,15 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 	X(arena_resident_bytes)
 	X(peak_rss_bytes)
 #undef X
-	put_number(json, "mapped_reserved_bytes", info->mapped_reserved_bytes);
+	mt_json_put_number(json, "mapped_reserved_bytes", info->mapped_reserved_bytes);
 	mt_json_key(json, "peak_rss_seconds");
 	if (info->peak_rss_bytes)
 		mt_json_seconds(json, info->peak_rss_ns);
 	else
 		mt_json_null(json);
-	put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
-	put_string(json, "own_allocator", mt_strings_get(&profile->strings, info->own_allocator));
+	mt_json_put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
+	mt_json_put_string(json, "own_allocator",
+		mt_strings_get(&profile->strings, info->own_allocator));
 }
 
 /* How it ended, and what it took to record it. */
@@ -209,10 +186,10 @@ static void end_json(struct mt_json *json, const struct mt_info *info)
 		mt_json_null(json);
 	else
 		mt_json_integer(json, info->exit_status);
-	put_seconds(json, "resolution_seconds", info->resolution_ns);
+	mt_json_put_seconds(json, "resolution_seconds", info->resolution_ns);
 	mt_json_key(json, "counters");
 	mt_json_open(json, '{');
-#define X(id, name, words) put_number(json, #name, info->counters[MT_COUNTER_##id]);
+#define X(id, name, words) mt_json_put_number(json, #name, info->counters[MT_COUNTER_##id]);
 	MT_COUNTERS(X)
 #undef X
 	mt_json_close(json, '}');
@@ -224,19 +201,19 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 	const struct mt_profile *profile = report->profile;
 
 	mt_json_open(json, '{');
-	put_number(json, "format_version", 1);
-	put_bool(json, "complete", mt_report_is_whole(report));
+	mt_json_put_number(json, "format_version", 1);
+	mt_json_put_bool(json, "complete", mt_report_is_whole(report));
 	mt_report_json_damage(json, report);
-	put_bool(json, "leaks_known", mt_report_knows_leaks(report));
+	mt_json_put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
-#define X(name, words, unit) put_number(json, #name, totals->name);
+#define X(name, words, unit) mt_json_put_number(json, #name, totals->name);
 	MT_REPORT_TOTALS(X)
 #undef X
-	put_bool(json, "calls_estimated", totals->calls_estimated);
+	mt_json_put_bool(json, "calls_estimated", totals->calls_estimated);
 	mt_report_json_suppressed(json, report);
 	counts_json(json, profile);
 	memory_json(json, profile);
-	put_bool(json, "paused", profile->info.paused);
+	mt_json_put_bool(json, "paused", profile->info.paused);
 	notes_json(json, profile);
 	limits_json(json, profile);
 	end_json(json, &profile->info);

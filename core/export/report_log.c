@@ -125,12 +125,9 @@ static void row_json(struct mt_json *json, const struct mt_report *report, const
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	mt_json_key(json, "seconds");
-	mt_json_seconds(json, e->time_ns);
-	mt_json_key(json, "thread");
-	mt_json_number(json, thread_of(report, e));
-	mt_json_key(json, "kind");
-	mt_json_string(json, row->kind);
+	mt_json_put_seconds(json, "seconds", e->time_ns);
+	mt_json_put_number(json, "thread", thread_of(report, e));
+	mt_json_put_string(json, "kind", row->kind);
 	for (int i = 0; i < 4 && list->names[i]; i++) {
 		mt_json_key(json, list->names[i]);
 		if (is_text(list->names[i]))
@@ -138,8 +135,7 @@ static void row_json(struct mt_json *json, const struct mt_report *report, const
 		else
 			mt_json_integer(json, strtoll(row->text[i], NULL, 10));
 	}
-	mt_json_key(json, "failed");
-	mt_json_bool(json, row->failed);
+	mt_json_put_bool(json, "failed", row->failed);
 	mt_report_json_backtrace(json, backtrace);
 	mt_json_close(json, '}');
 }

@@ -91,11 +91,10 @@ static void series_json(struct mt_json *json, const struct stacked *s, uint32_t 
 	mt_json_line(json);
 	mt_json_open(json, '{');
 	if (of->group == MT_NO_GROUP) {
-		mt_json_key(json, mt_rows_by_name(report->by));
-		mt_json_string(json, mt_strings_get(&s->of.names, of->name));
+		mt_json_put_string(json, mt_rows_by_name(report->by),
+			mt_strings_get(&s->of.names, of->name));
 	} else {
-		mt_json_key(json, "group");
-		mt_json_number(json, of->group);
+		mt_json_put_number(json, "group", of->group);
 		mt_json_key(json, "kind");
 		mt_json_string(json,
 			mt_profile_function_name(report->profile,
@@ -104,8 +103,8 @@ static void series_json(struct mt_json *json, const struct stacked *s, uint32_t 
 		mt_report_json_backtrace(json, &backtrace);
 		mt_backtrace_free(&backtrace);
 	}
-	mt_json_key(json, report->by_count ? "at_shown_peak_count" : "at_shown_peak_bytes");
-	mt_json_number(json, of->at_peak);
+	mt_json_put_number(json, report->by_count ? "at_shown_peak_count" : "at_shown_peak_bytes",
+		of->at_peak);
 	values_json(json, s, value_name(report), series, live);
 	values_json(json, s, report->by_count ? "max_count" : "max_bytes", series, most);
 	mt_json_close(json, '}');
@@ -116,12 +115,9 @@ static void write_json(const struct stacked *s)
 	struct mt_json json = {.out = s->report->out};
 
 	mt_json_open(&json, '{');
-	mt_json_key(&json, "history_from_seconds");
-	mt_json_seconds(&json, s->of.gone_ns);
-	mt_json_key(&json, "by");
-	mt_json_string(&json, mt_rows_by_name(s->report->by));
-	mt_json_key(&json, "metric");
-	mt_json_string(&json, value_name(s->report));
+	mt_json_put_seconds(&json, "history_from_seconds", s->of.gone_ns);
+	mt_json_put_string(&json, "by", mt_rows_by_name(s->report->by));
+	mt_json_put_string(&json, "metric", value_name(s->report));
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < s->timeline.count; i++)

@@ -22,10 +22,8 @@ void mt_report_json_suppressed(struct mt_json *json, const struct mt_report *rep
 {
 	const struct mt_suppressed *s = report->suppressed;
 
-	mt_json_key(json, "suppressed_count");
-	mt_json_number(json, s ? s->all_blocks : 0);
-	mt_json_key(json, "suppressed_bytes");
-	mt_json_number(json, s ? s->all_bytes : 0);
+	mt_json_put_number(json, "suppressed_count", s ? s->all_blocks : 0);
+	mt_json_put_number(json, "suppressed_bytes", s ? s->all_bytes : 0);
 }
 
 void mt_report_json_rules(struct mt_json *json, const struct mt_report *report)
@@ -41,18 +39,12 @@ void mt_report_json_rules(struct mt_json *json, const struct mt_report *report)
 			continue;
 		mt_json_line(json);
 		mt_json_open(json, '{');
-		mt_json_key(json, "rule");
-		mt_json_string(json, rule->text);
-		mt_json_key(json, "source");
-		mt_json_string(json, rule->source);
-		mt_json_key(json, "line");
-		mt_json_number(json, rule->line);
-		mt_json_key(json, "groups");
-		mt_json_number(json, rule->groups);
-		mt_json_key(json, "suppressed_count");
-		mt_json_number(json, rule->blocks);
-		mt_json_key(json, "suppressed_bytes");
-		mt_json_number(json, rule->bytes);
+		mt_json_put_string(json, "rule", rule->text);
+		mt_json_put_string(json, "source", rule->source);
+		mt_json_put_number(json, "line", rule->line);
+		mt_json_put_number(json, "groups", rule->groups);
+		mt_json_put_number(json, "suppressed_count", rule->blocks);
+		mt_json_put_number(json, "suppressed_bytes", rule->bytes);
 		mt_json_close(json, '}');
 	}
 	mt_json_close(json, ']');

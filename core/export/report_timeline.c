@@ -20,8 +20,7 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	struct mt_json json = {.out = report->out};
 
 	mt_json_open(&json, '{');
-	mt_json_key(&json, "history_from_seconds");
-	mt_json_seconds(&json, report->profile->info.history_from_ns);
+	mt_json_put_seconds(&json, "history_from_seconds", report->profile->info.history_from_ns);
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < timeline->count; i++)
