@@ -241,7 +241,7 @@ static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray 
 		return MT_ERROR_DOUBT_UNRECORDED;
 	if (s->swapped)
 		return MT_ERROR_DOUBT_ORDER;
-	if (s->has_block && (s->end_ns == MT_LIVE || s->end_ns > s->call.time_ns))
+	if (s->has_block && s->block.end_ns > s->call.time_ns) /* or lives */
 		return MT_ERROR_DOUBT_REALLOC;
 	return !s->has_block && h->strays.resumed ? MT_ERROR_DOUBT_HISTORY : MT_ERROR_DOUBT_NONE;
 }
@@ -270,12 +270,15 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 		e.offset = s->address - around->address;
 		e.doubt = e.doubt == MT_ERROR_DOUBT_HISTORY ? MT_ERROR_DOUBT_NONE : e.doubt;
 	} else if (s->has_block) {
-		e.group = s->group;
-		e.number = s->number;
-		e.bytes = e.size = s->size;
-		e.allocated_ns = s->time_ns;
-		e.allocated_thread = s->thread;
-		e.before = s->end;
+		const struct mt_allocation *b = &s->block;
+
+		e.group = b->group;
+		e.number = b->number;
+		e.bytes = e.size = b->size;
+		e.allocated_ns = b->time_ns;
+		e.allocated_thread = b->thread;
+		e.before =
+			(struct mt_error_call){b->end_ns, b->end_thread, b->end_kind, b->end_node};
 	} else if (mt_info_begins_within(&h->source->profile->info)) {
 		h->errors->inherited++;
 		return;

@@ -212,33 +212,10 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 		return;
 	struct mt_stray *stray = &s->items[at];
 
-	if (stray->has_block && stray->number > a->number)
+	if (stray->has_block && stray->block.number > a->number)
 		return;
 	stray->has_block = true;
-	stray->number = a->number;
-	stray->size = a->size;
-	stray->time_ns = a->time_ns;
-	stray->end_ns = a->end_ns;
-	stray->group = a->group;
-	stray->thread = a->thread;
-	stray->end = (struct mt_error_call){
-		.time_ns = a->end_ns,
-		.thread = a->end_thread,
-		.kind = a->end_kind,
-		.node = a->end_node,
-	};
-}
-
-static void inherit(struct mt_stray *stray, const struct mt_stray *before)
-{
-	stray->has_block = true;
-	stray->number = before->number;
-	stray->size = before->size;
-	stray->time_ns = before->time_ns;
-	stray->end_ns = before->end_ns;
-	stray->group = before->group;
-	stray->thread = before->thread;
-	stray->end = before->end;
+	stray->block = *a;
 }
 
 void mt_strays_settle(struct mt_strays *s)
@@ -247,10 +224,12 @@ void mt_strays_settle(struct mt_strays *s)
 	table_make(&s->by_number, s->count);
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (i && !s->items[i].has_block && s->items[i - 1].has_block
-			&& s->items[i - 1].address == s->items[i].address)
-			inherit(&s->items[i], &s->items[i - 1]);
+			&& s->items[i - 1].address == s->items[i].address) {
+			s->items[i].has_block = true;
+			s->items[i].block = s->items[i - 1].block;
+		}
 		if (s->items[i].has_block)
-			table_count(&s->by_number, s->items[i].number, i);
+			table_count(&s->by_number, s->items[i].block.number, i);
 	}
 }
 

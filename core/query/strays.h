@@ -15,12 +15,10 @@ struct mt_stray {
 	struct mt_error_call call;
 	bool has_next;  /* another block is allocated there afterwards; the next: */
 	bool swapped;   /* ended by a free that nobody saw */
+	uint64_t next;  /* its number */
 	bool has_block; /* the last one at the address before it: */
 	bool matches;   /* which the filter takes */
-	uint64_t next;  /* its number */
-	uint64_t number, size, time_ns, end_ns;
-	uint32_t group, thread;
-	struct mt_error_call end;
+	struct mt_allocation block;
 };
 
 struct mt_strays_slot {
