@@ -385,6 +385,8 @@ void mt_frame_where(struct mt_app *, int row, int column, int width, bool select
 const char *mt_frame_function(char *out, size_t len, const struct mt_backtrace_frame *);
 /* source:line, or module, as people read it. */
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
+/* A group's own frame as text: its function and where that is; "" without a stack. */
+void mt_group_text(struct mt_app *, uint32_t group, char *out, size_t len);
 
 /* ---- loop.c ---- */
 /* Signals that the loop waits for; blocked before any thread starts, and given back at the end. */

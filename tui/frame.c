@@ -54,6 +54,22 @@ void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *fra
 		snprintf(out, len, "%s", path);
 }
 
+void mt_group_text(struct mt_app *app, uint32_t group, char *out, size_t len)
+{
+	struct mt_backtrace backtrace = {0};
+	const struct mt_backtrace_frame *frame;
+	char source[256];
+
+	*out = '\0';
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, group);
+	frame = mt_backtrace_own(&backtrace);
+	if (frame) {
+		mt_frame_source(source, sizeof source, frame, true);
+		snprintf(out, len, "%s %s", frame->function, source);
+	}
+	mt_backtrace_free(&backtrace);
+}
+
 void mt_frame_name(struct mt_app *app, int row, int column, int width, enum mt_role role,
 	const char *name, bool inlined)
 {

@@ -512,19 +512,7 @@ static void choose(struct mt_app *app, uint32_t index)
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
-	struct mt_backtrace backtrace = {0};
-	const struct mt_backtrace_frame *frame;
-	char source[256];
-
-	*out = '\0';
-	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols,
-		app->blocks->blocks.items[index].group);
-	frame = mt_backtrace_own(&backtrace);
-	if (frame) {
-		mt_frame_source(source, sizeof source, frame, true);
-		snprintf(out, len, "%s %s", frame->function, source);
-	}
-	mt_backtrace_free(&backtrace);
+	mt_group_text(app, app->blocks->blocks.items[index].group, out, len);
 }
 
 static void pick(struct mt_app *app, struct mt_pick *out)
