@@ -216,32 +216,19 @@ void mt_build_release(struct mt_build *b, const struct mt_build_call *call, uint
 
 /* ---- the end ---- */
 
-static int write_symbols(struct mt_build *b, struct mt_err *err)
-{
-	struct mt_buffer payload = {0};
-
-	mt_symbols_encode(&b->symbols, &payload);
-	int error =
-		mt_trace_writer_block(b->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
-
-	mt_buffer_free(&payload);
-	return error;
-}
-
 int mt_build_finish(struct mt_build *b, struct mt_err *err)
 {
+	struct mt_buffer symbols = {0};
+
 	mt_model_settle(&b->model);
 	flush(b);
 	if (b->failure.code) {
 		*err = b->failure;
 		return b->failure.code;
 	}
-	int error = write_symbols(b, err);
+	mt_symbols_encode(&b->symbols, &symbols);
+	int error = mt_trace_write_end(b->writer, &b->profile, &symbols, err);
 
-	b->profile.info.file_bytes = mt_trace_writer_bytes(b->writer);
-	if (!error)
-		error = mt_info_write(b->writer, &b->profile, err);
-	if (!error)
-		error = mt_totals_write(b->writer, &b->profile, err);
-	return error ? error : mt_trace_writer_finish(b->writer, err);
+	mt_buffer_free(&symbols);
+	return error;
 }

@@ -26,6 +26,9 @@ int mt_events_write(struct mt_trace_writer *, struct mt_model *, struct mt_err *
 /* Writes info so far (an MT_BLOCK_INFO); and at the end the totals block. */
 int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
+/* Ends the trace: names (payload; NULL: none), info, totals and index. Sets info.file_bytes. */
+int mt_trace_write_end(struct mt_trace_writer *, struct mt_profile *,
+	const struct mt_buffer *symbols, struct mt_err *err);
 
 /* What a trace promises, and a session that writes one. */
 extern const struct mt_source_facts mt_trace_facts;

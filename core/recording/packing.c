@@ -57,8 +57,6 @@ int mt_packing_update(struct mt_packing *p, int (*progress)(void *, double), voi
 int mt_packing_finish(struct mt_packing *p, const struct mt_symbols *symbols, struct mt_err *err)
 {
 	struct mt_buffer payload = {0};
-	struct mt_profile profile = *p->profile; /* what the trace says of its own size */
-	int error;
 
 	flush(p);
 	if (p->failure.code) {
@@ -67,16 +65,11 @@ int mt_packing_finish(struct mt_packing *p, const struct mt_symbols *symbols, st
 	}
 	if (symbols)
 		mt_symbols_encode(symbols, &payload);
-	error = symbols
-		? mt_trace_writer_block(p->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err)
-		: 0;
+	struct mt_profile profile = *p->profile; /* what the trace says of its own size */
+	int error = mt_trace_write_end(p->writer, &profile, symbols ? &payload : NULL, err);
+
 	mt_buffer_free(&payload);
-	profile.info.file_bytes = mt_trace_writer_bytes(p->writer);
-	if (!error)
-		error = mt_info_write(p->writer, &profile, err);
-	if (!error)
-		error = mt_totals_write(p->writer, &profile, err);
-	return error ? error : mt_trace_writer_finish(p->writer, err);
+	return error;
 }
 
 void mt_packing_free(struct mt_packing *p)

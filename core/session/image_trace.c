@@ -144,18 +144,9 @@ static void find_symbols(struct mt_image *i, struct mt_resolver **library,
 
 static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct mt_err *err)
 {
-	int error;
-
 	if (i->flight.cap)
 		return mt_flight_complete(&i->flight, symbols, err);
-	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, symbols->data, symbols->len,
-		err);
-	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
-	if (!error)
-		error = mt_info_write(i->writer, &i->profile, err);
-	if (!error)
-		error = mt_totals_write(i->writer, &i->profile, err);
-	return error ? error : mt_trace_writer_finish(i->writer, err);
+	return mt_trace_write_end(i->writer, &i->profile, symbols, err);
 }
 
 /* The last title. Not before: what watchers see of the arguments does not change. */
