@@ -124,11 +124,12 @@ static void block_csv(const struct mt_report *report, const struct mt_allocation
 	mt_number_seconds(start, a->time_ns);
 	if (a->end_ns != MT_LIVE)
 		mt_number_seconds(end, a->end_ns);
-	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s\n", (unsigned long long)a->number,
+	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s", (unsigned long long)a->number,
 		(unsigned long long)a->address, (unsigned long long)a->size, start,
 		thread_id(report, a->thread), kind_of(report, a), a->group,
 		(unsigned long long)a->chain, a->position, a->chain_length, end,
 		end_kind(report, a));
+	mt_report_csv_end(report);
 }
 
 static void blocks_text(const struct mt_report *report, const struct mt_allocation_list *list)
@@ -208,8 +209,9 @@ int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 		write_json(report, &list, block_json);
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
 		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,"
-		      "chain_length,deallocation_timestamp,deallocation_kind\n",
+		      "chain_length,deallocation_timestamp,deallocation_kind",
 			report->out);
+		mt_report_csv_end_names(report);
 		for (uint64_t i = 0; i < list.count; i++)
 			block_csv(report, &list.items[i]);
 	} else if (status >= 0) {
@@ -243,17 +245,19 @@ static void chains_csv(const struct mt_report *report, const struct mt_allocatio
 {
 	char start[MT_NUMBER_EXACT_LEN], lifetime[MT_NUMBER_EXACT_LEN];
 
-	fputs("chain,length,first_size,last_size,timestamp,lifetime_seconds,leaked,group\n",
+	fputs("chain,length,first_size,last_size,timestamp,lifetime_seconds,leaked,group",
 		report->out);
+	mt_report_csv_end_names(report);
 	for (uint64_t i = 0; i < list->count; i++) {
 		const struct mt_allocation *a = &list->items[i];
 
 		mt_number_seconds(start, a->chain_start_ns);
 		mt_number_seconds(lifetime, mt_chain_lifetime(a, report->source->profile));
-		fprintf(report->out, "%llu,%u,%llu,%llu,%s,%s,%s,%u\n",
-			(unsigned long long)a->chain, a->chain_length,
-			(unsigned long long)a->first_size, (unsigned long long)a->last_size, start,
-			lifetime, a->chain_end_ns == MT_LIVE ? "true" : "false", a->group);
+		fprintf(report->out, "%llu,%u,%llu,%llu,%s,%s,%s,%u", (unsigned long long)a->chain,
+			a->chain_length, (unsigned long long)a->first_size,
+			(unsigned long long)a->last_size, start, lifetime,
+			a->chain_end_ns == MT_LIVE ? "true" : "false", a->group);
+		mt_report_csv_end(report);
 	}
 }
 

@@ -63,10 +63,21 @@ static void entry_json(struct mt_json *json, const struct sides *sides,
 	mt_json_close(json, '}');
 }
 
+/* A report by whose times a row of both sides is marked. */
+static struct mt_report marked_by(const struct sides *sides)
+{
+	struct mt_report report = *sides->a;
+
+	if (mt_info_estimates_times(&mt_report_whole(sides->b)->info))
+		report.whole = mt_report_whole(sides->b);
+	return report;
+}
+
 static void entry_csv(const struct sides *sides, const struct mt_diff_entry *entry,
 	const struct mt_backtrace *backtrace)
 {
 	FILE *out = sides->a->out;
+	struct mt_report report = marked_by(sides);
 	char *frames = mt_report_one_line(sides->a, backtrace, ";", 0);
 
 	fprintf(out, "%s,%lld,%s", mt_diff_state_name(entry->state), (long long)entry->change,
@@ -74,7 +85,7 @@ static void entry_csv(const struct sides *sides, const struct mt_diff_entry *ent
 	mt_report_csv_metrics(out, sides->a->profile, &entry->a);
 	mt_report_csv_metrics(out, sides->b->profile, &entry->b);
 	mt_csv_field(out, false, frames);
-	putc('\n', out);
+	mt_report_csv_end(&report);
 	free(frames);
 }
 
@@ -194,12 +205,14 @@ static void write_json(const struct sides *sides)
 
 static void write_csv(const struct sides *sides)
 {
+	struct mt_report report = marked_by(sides);
 	uint32_t doubtful = 0;
 
 	fputs("state,change,kind", sides->a->out);
 	mt_report_csv_metric_names(sides->a->out, sides->a->profile, "a_");
 	mt_report_csv_metric_names(sides->a->out, sides->b->profile, "b_");
-	fputs(",backtrace\n", sides->a->out);
+	fputs(",backtrace", sides->a->out);
+	mt_report_csv_end_names(&report);
 	rows(sides, NULL, NULL, &doubtful);
 }
 

@@ -148,7 +148,7 @@ static void group_csv(const struct mt_report *report, uint32_t id,
 			mt_profile_group_kind(report->profile, id)));
 	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
 	mt_csv_field(report->out, false, frames);
-	putc('\n', report->out);
+	mt_report_csv_end(report);
 	free(frames);
 }
 
@@ -243,7 +243,8 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
 		fputs("id,kind", report->out);
 		mt_report_csv_metric_names(report->out, report->profile, "");
-		fputs(",backtrace\n", report->out);
+		fputs(",backtrace", report->out);
+		mt_report_csv_end_names(report);
 		rows(&columns, &selection, NULL, NULL);
 	} else if (status >= 0) {
 		text(&columns, &selection);

@@ -151,7 +151,7 @@ static void row_csv(const struct mt_report *report, const struct list *list, con
 		mt_csv_field(report->out, false, row->text[i]);
 	fprintf(report->out, ",%d", row->failed);
 	mt_csv_field(report->out, false, where);
-	putc('\n', report->out);
+	mt_report_csv_end(report);
 }
 
 static void row_text(struct mt_table *table, const struct mt_report *report,
@@ -257,7 +257,8 @@ static int report_list(const struct mt_report *report, const struct list *list, 
 		fputs("seconds,thread,kind", report->out);
 		for (int i = 0; i < 4 && list->names[i]; i++)
 			fprintf(report->out, ",%s", list->names[i]);
-		fputs(",failed,where\n", report->out);
+		fputs(",failed,where", report->out);
+		mt_report_csv_end_names(report);
 		rows(report, list, matches, NULL, NULL);
 	} else {
 		mt_json_open(&json, '[');

@@ -214,6 +214,23 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
 	}
 }
 
+static void end_line(const struct mt_report *report, const char *last)
+{
+	if (mt_info_estimates_times(&mt_report_whole(report)->info))
+		fputs(last, report->out);
+	putc('\n', report->out);
+}
+
+void mt_report_csv_end_names(const struct mt_report *report)
+{
+	end_line(report, ",times_estimated");
+}
+
+void mt_report_csv_end(const struct mt_report *report)
+{
+	end_line(report, ",true");
+}
+
 /* ---- frames ---- */
 
 void mt_report_json_frame(struct mt_json *json, const struct mt_backtrace_frame *frame)

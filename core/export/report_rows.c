@@ -64,12 +64,12 @@ static void rows_csv(const struct mt_report *report, const struct mt_rows *rows,
 {
 	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by)); /* of threads: 0 */
 	mt_report_csv_metric_names(report->out, report->profile, "");
-	putc('\n', report->out);
+	mt_report_csv_end_names(report);
 	for (uint64_t i = from; i < to; i++) {
 		mt_csv_field(report->out, true, mt_strings_get(&rows->names, rows->rows[i].name));
 		fprintf(report->out, ",%u", rows->rows[i].group_count);
 		mt_report_csv_metrics(report->out, report->profile, &rows->rows[i].sum);
-		putc('\n', report->out);
+		mt_report_csv_end(report);
 	}
 }
 
@@ -184,7 +184,7 @@ static void relations_csv(const struct mt_report *report, const struct mt_caller
 		mt_csv_field(report->out, false,
 			mt_strings_get(&callers->names, relations->items[i].name));
 		mt_report_csv_metrics(report->out, report->profile, &relations->items[i].sum);
-		putc('\n', report->out);
+		mt_report_csv_end(report);
 	}
 }
 
@@ -251,7 +251,7 @@ int mt_report_callers(const struct mt_report *report, struct mt_err *err)
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
 		fputs("side,function", report->out);
 		mt_report_csv_metric_names(report->out, report->profile, "");
-		putc('\n', report->out);
+		mt_report_csv_end_names(report);
 		relations_csv(report, &callers, &callers.callers, "caller");
 		relations_csv(report, &callers, &callers.callees, "callee");
 	} else if (status >= 0) {

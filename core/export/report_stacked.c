@@ -145,13 +145,13 @@ static void write_csv(const struct stacked *s)
 		mt_csv_field(out, false, name);
 		free(name);
 	}
-	putc('\n', out);
+	mt_report_csv_end_names(s->report);
 	for (uint32_t column = 0; column < s->timeline.count; column++) {
 		mt_number_seconds(seconds, mt_timeline_end(&s->timeline, column));
 		fputs(seconds, out);
 		for (uint32_t i = 0; i <= s->of.count; i++)
 			fprintf(out, ",%llu", (unsigned long long)live(s, i, column));
-		putc('\n', out);
+		mt_report_csv_end(s->report);
 	}
 }
 

@@ -56,7 +56,7 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 	SERIES(X)
 	MT_MEMORY(X)
 #undef X
-	putc('\n', report->out);
+	mt_report_csv_end_names(report);
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		mt_number_seconds(seconds, mt_timeline_end(timeline, i));
 		fputs(seconds, report->out);
@@ -67,7 +67,7 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 #define X(name) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].memory.name);
 		MT_MEMORY(X)
 #undef X
-		putc('\n', report->out);
+		mt_report_csv_end(report);
 	}
 }
 

@@ -75,7 +75,7 @@ static void enter_csv(struct walk *walk, uint32_t node)
 	mt_csv_field(out, false, frame.module);
 	mt_report_csv_metrics(out, walk->report->profile, &at->total);
 	mt_report_csv_metrics(out, walk->report->profile, &at->self);
-	putc('\n', out);
+	mt_report_csv_end(walk->report);
 	free(name);
 }
 
@@ -151,7 +151,7 @@ static void omitted_row(struct walk *walk, const struct level *level)
 		fprintf(out, "%u,[%u omitted],,0,", walk->depth, level->omitted);
 		mt_report_csv_metrics(out, walk->report->profile, &level->total);
 		mt_report_csv_metrics(out, walk->report->profile, &level->total);
-		putc('\n', out);
+		mt_report_csv_end(walk->report);
 		return;
 	}
 	numbers_text(walk, walk->depth, &level->total, &level->total);
@@ -257,7 +257,7 @@ static void heading(const struct mt_report *report)
 		fputs("depth,function,source,line,module", report->out);
 		mt_report_csv_metric_names(report->out, report->profile, "");
 		mt_report_csv_metric_names(report->out, report->profile, "self_");
-		putc('\n', report->out);
+		mt_report_csv_end_names(report);
 	} else if (report->format == MT_FORMAT_TEXT) {
 		fprintf(report->out, "%*s  %*s%s  FUNCTION\n", report->exact ? 15 : 10,
 			mt_metric_heading(report->profile, report->sort,

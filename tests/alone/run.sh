@@ -184,6 +184,10 @@ if "$memtui" info rateless.mem | grep -q 'times are estimates'; then
 		"$memtui" check --max-leaked=1k rateless.mem >check.out 2>&1; is $? 0)"
 	"$memtui" pack -f -o rateless.dat rateless.mem 2>>field.err
 	say "a packed recording keeps the mark" "$(marked rateless.dat true)"
+	say "CSV has a column for the mark" "$(for view in groups 'groups --by function' tree allocations timeline mmaps; do
+		"$memtui" $view --format csv rateless.dat 2>>field.err | awk -F, -v view="$view" '$NF != (NR == 1 ? "times_estimated" : "true") { print view ": " $0; exit } END { if (NR < 1) print view ": nothing" }'
+		"$memtui" $view --format csv times.mem 2>>field.err | grep -q times_estimated && echo "$view marks times that are known"
+	done)"
 elif grep -q tsc /sys/devices/system/clocksource/clocksource0/available_clocksource; then
 	say "times without a rate are marked" "they are not: $("$memtui" info rateless.mem 2>&1)"
 else

@@ -22,13 +22,25 @@ static uint32_t columns(int width)
 	return width > LABELS ? (uint32_t)(width - LABELS) : 1;
 }
 
+/* '~' before an estimate; a beginning is none. */
+static void say_time(const struct mt_app *app, char out[MT_NUMBER_LEN + 1], uint64_t ns)
+{
+	bool about = ns && mt_info_estimates_times(&app->data.whole->info);
+
+	strcpy(out, "~");
+	if (ns)
+		mt_number_time(out + about, ns);
+	else
+		strcpy(out, "0s");
+}
+
 static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint64_t to)
 {
 	int marks = r.columns >= 60 ? 5 : 3, cursor = (int)app->timeline.cursor;
 	const char *utf8_rule = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_RULE);
 	const char *shade = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_SHADE);
 	uint32_t first = 0, behind = 0;
-	char text[16];
+	char text[MT_NUMBER_LEN + 1];
 
 	mt_timeline_columns(app, &first, &behind);
 	for (int x = 0; x < r.columns; x++) {
@@ -47,10 +59,7 @@ static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint
 
 		uint64_t at = from + (to - from) * (uint64_t)i / (uint64_t)(marks - 1);
 
-		if (at)
-			mt_number_time(text, at);
-		else
-			strcpy(text, "0s");
+		say_time(app, text, at);
 		int width = mt_text_width(text);
 
 		x = i == 0 ? 0 : i == marks - 1 ? r.columns - width : x - width / 2;
@@ -123,15 +132,11 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, const struct m
 }
 
 /* The time of the steps that a column shows. */
-static void when_it_is(const struct mt_timeline *t, uint32_t column, char from[16], char to[16])
+static void when_it_is(const struct mt_app *app, const struct mt_timeline *t, uint32_t column,
+	char from[MT_NUMBER_LEN + 1], char to[MT_NUMBER_LEN + 1])
 {
-	uint64_t begin = mt_timeline_begin(t, column);
-
-	mt_number_time(to, mt_timeline_end(t, column));
-	if (begin)
-		mt_number_time(from, begin);
-	else
-		strcpy(from, "0s");
+	say_time(app, from, mt_timeline_begin(t, column));
+	say_time(app, to, mt_timeline_end(t, column));
 }
 
 /* What happened at the cursor: of what matched, and of the whole heap. */
@@ -141,13 +146,14 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	const char *unfiltered;
 	bool matched = is_filtered(app, &unfiltered);
 	const struct mt_sample *at;
-	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16];
+	char when[MT_NUMBER_LEN + 1], until[MT_NUMBER_LEN + 1], live[16], most[16], blocks[16],
+		allocations[16], frees[16];
 	char rss[16], heap[32] = "", growth[16];
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
 	at = &t->columns[app->timeline.cursor];
-	when_it_is(t, app->timeline.cursor, when, until);
+	when_it_is(app, t, app->timeline.cursor, when, until);
 	mt_number_size(live, at->live_bytes);
 	mt_number_size(most, at->max_bytes);
 	mt_number_count(blocks, at->live_count);
