@@ -51,6 +51,7 @@ struct mt_tree_row {
 	uint64_t more_value;
 	uint64_t identity;
 	bool open, branch;
+	bool folded; /* a branch of which all below are wrappers of malloc */
 };
 struct mt_tree_state {
 	struct mt_list list;

@@ -135,6 +135,11 @@ static bool of_a_library(const struct mt_backtrace_frame *frame)
 	return false;
 }
 
+bool mt_frame_is_of_library(const struct mt_backtrace_frame *frame)
+{
+	return frame->pc == MT_PC_CUT || of_a_library(frame) || is_wrapper(frame);
+}
+
 /* The next frame that has a name, if all up to it are of one module; else at itself. */
 static uint32_t next_named(const struct mt_backtrace *b, uint32_t at)
 {
@@ -151,9 +156,7 @@ const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
 	uint32_t at = 0, caller;
 
 	for (;; at = caller) {
-		while (at < b->count
-			&& (b->frames[at].pc == MT_PC_CUT || of_a_library(&b->frames[at])
-				|| is_wrapper(&b->frames[at])))
+		while (at < b->count && mt_frame_is_of_library(&b->frames[at]))
 			at++;
 		if (at == b->count)
 			break;

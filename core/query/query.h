@@ -413,6 +413,9 @@ const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node);
 void mt_tree_expand(struct mt_tree *, uint32_t node);
 void mt_tree_expand_all(struct mt_tree *);
 bool mt_tree_inverted(const struct mt_tree *);
+/* Only functions of libraries and wrappers of malloc are below, and this is the program's own
+ * function or one that it calls. False for what calls nothing, and in an inverted tree. */
+bool mt_tree_ends_here(struct mt_tree *, uint32_t node);
 /* Each group that passes through a node other than the root, once; where in its stack that is: at
  * which of the profile's nodes, at which frame of its pc, 0 the innermost. */
 typedef void mt_tree_visitor(void *context, uint32_t group, uint32_t profile_node, uint32_t frame);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOLDED_MAX 64  /* wrappers that call each other */
 #define FEW_CHILDREN 8 /* are looked through; those of a node with more are found by slots */
 
 /* ---- nodes ---- */
@@ -447,6 +448,36 @@ void mt_tree_visit(const struct mt_tree *tree, uint32_t node, mt_tree_visitor *v
 		for (uint32_t g = below ? below->from : 0; below && g < below->end; g++)
 			visit(context, tree->groups[g], item->node, item->frame);
 	}
+}
+
+static bool is_own(const struct mt_tree *tree, uint32_t node)
+{
+	struct mt_backtrace_frame frame;
+
+	if (node == MT_NO_NODE || !node)
+		return false;
+	mt_tree_label(tree, node, &frame);
+	return !mt_frame_is_of_library(&frame);
+}
+
+/* Whether the program's own functions are below, as far down as anybody looks. */
+static bool has_own_below(struct mt_tree *tree, uint32_t node, unsigned depth)
+{
+	mt_tree_expand(tree, node);
+	for (uint32_t child = tree->nodes[node].first_child; child != MT_NO_NODE;
+		child = tree->nodes[child].next_sibling)
+		if (!depth || is_own(tree, child) || has_own_below(tree, child, depth - 1))
+			return true;
+	return false;
+}
+
+bool mt_tree_ends_here(struct mt_tree *tree, uint32_t node)
+{
+	if (tree->inverted || !(is_own(tree, node) || is_own(tree, tree->nodes[node].parent)))
+		return false;
+	mt_tree_expand(tree, node);
+	return tree->nodes[node].first_child != MT_NO_NODE
+		&& !has_own_below(tree, node, FOLDED_MAX);
 }
 
 bool mt_tree_inverted(const struct mt_tree *tree)

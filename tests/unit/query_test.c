@@ -417,6 +417,70 @@ static void test_tree_line(void **state)
 	fixture_free(&p.f);
 }
 
+/* Of a tree, the child with this name. */
+static uint32_t child_named(struct mt_tree *tree, uint32_t node, const char *name)
+{
+	struct mt_backtrace_frame frame;
+	uint32_t child;
+
+	mt_tree_expand(tree, node);
+	for (child = mt_tree_get(tree, node)->first_child; child != MT_NO_NODE;
+		child = mt_tree_get(tree, child)->next_sibling) {
+		mt_tree_label(tree, child, &frame);
+		if (!strcmp(frame.function, name))
+			break;
+	}
+	if (child == MT_NO_NODE)
+		fail_msg("there is no %s", name);
+	return child;
+}
+
+/* A branch ends where only the library leads on to malloc. A callback from the library is the
+ * program's own again. */
+static void test_tree_ends(void **state)
+{
+	struct fixture f;
+	struct mt_selection selection = {0};
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t program = fixture_module(&f, "/usr/bin/prog", 0x1000);
+	uint32_t start = fixture_pc(&f, program, "_start", "", 0);
+	uint32_t main_pc = fixture_pc(&f, program, "main", "main.cc", 10);
+	uint32_t fill = fixture_pc(&f, program, "fill", "main.cc", 20);
+	uint32_t push = fixture_pc(&f, program, "std::vector<int>::push_back", "", 0);
+	uint32_t grow = fixture_pc(&f, program, "std::vector<int>::grow", "", 0);
+	uint32_t sort = fixture_pc(&f, program, "std::sort", "", 0);
+
+	fixture_group(&f, STACK(start, main_pc, fill, push, grow), 1, 8, 1);
+	fixture_group(&f, STACK(start, main_pc, sort, fill, push), 1, 8, 1);
+	fixture_group(&f, STACK(start, main_pc, push, grow), 1, 8, 1);
+	mt_select(&selection, &f.profile, &f.symbols, NULL, MT_METRIC_SIZE, false, NULL);
+	struct mt_tree *tree =
+		mt_tree_new(&f.profile, &f.symbols, &selection, false, MT_METRIC_SIZE);
+	uint32_t root = mt_tree_root(tree), begin = child_named(tree, root, "_start");
+	uint32_t in_main = child_named(tree, begin, "main");
+	uint32_t pushes = child_named(tree, in_main, "std::vector<int>::push_back");
+	uint32_t sorts = child_named(tree, in_main, "std::sort");
+
+	assert_false(mt_tree_ends_here(tree, root));
+	assert_false(mt_tree_ends_here(tree, begin));
+	assert_false(mt_tree_ends_here(tree, in_main));
+	assert_true(mt_tree_ends_here(tree, child_named(tree, in_main, "fill")));
+	assert_true(mt_tree_ends_here(tree, pushes)); /* called by the program */
+	assert_false(mt_tree_ends_here(tree,
+		child_named(tree, pushes, "std::vector<int>::grow"))); /* nothing is below */
+	assert_false(mt_tree_ends_here(tree, sorts));
+	assert_true(mt_tree_ends_here(tree, child_named(tree, sorts, "fill")));
+	mt_tree_free(tree);
+	tree = mt_tree_new(&f.profile, &f.symbols, &selection, true, MT_METRIC_SIZE);
+	assert_false(mt_tree_ends_here(tree,
+		child_named(tree, mt_tree_root(tree), "std::vector<int>::push_back")));
+	mt_tree_free(tree);
+	mt_selection_free(&selection);
+	fixture_free(&f);
+}
+
 static void test_timeline(void **state)
 {
 	struct mt_profile profile;
@@ -918,6 +982,7 @@ int main(void)
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_tree_inverted),
 		cmocka_unit_test(test_tree_line),
+		cmocka_unit_test(test_tree_ends),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_agrees),
 		cmocka_unit_test(test_timeline_grows),

@@ -123,6 +123,26 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	return (char *)out.data;
 }
 
+static bool is_leaf(const struct mt_tree_row *row)
+{
+	return !row->more && (!row->branch || (row->folded && !row->open));
+}
+
+/* Of a leaf: of what is folded there, the largest group. */
+static uint32_t leaf_group(struct mt_app *app, const struct mt_tree_row *row)
+{
+	struct mt_tree *tree = app->data.tree;
+	const struct mt_tree_node *node = mt_tree_get(tree, row->last);
+
+	while (node->group == MT_NO_GROUP && node->first_child != MT_NO_NODE) {
+		uint32_t child = node->first_child;
+
+		mt_tree_expand(tree, child);
+		node = mt_tree_get(tree, child);
+	}
+	return node->group;
+}
+
 static bool matches(struct mt_app *app, const struct mt_tree_row *row)
 {
 	struct mt_backtrace_frame head, tail;
@@ -155,11 +175,9 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 				  !row->branch        ? MT_GLYPH_LEAF
 					  : row->open ? MT_GLYPH_OPENED
 						      : MT_GLYPH_CLOSED));
-	if (!row->branch && !row->more)
+	if (is_leaf(row))
 		mt_draw_swatch(s, r.row, r.column + indent,
-			mt_layers_of(&app->data.layers,
-				mt_tree_get(app->data.tree, row->last)->group),
-			role);
+			mt_layers_of(&app->data.layers, leaf_group(app, row)), role);
 	column = r.column + indent + 2;
 	width = r.columns - indent - 2;
 	if (row->more) {
@@ -206,19 +224,21 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		column += 6;
 	}
 	if (l->self && !row->more) {
-		value = node->self.allocated_count
-			? mt_metric_value(&d->profile, &node->self, d->sort)
-			: 0;
+		/* what is folded counts as the function's own */
+		const struct mt_group *self =
+			row->folded && !row->open ? &node->total : &node->self;
+
+		value = self->allocated_count ? mt_metric_value(&d->profile, self, d->sort) : 0;
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
-			value ? mt_data_metric(text, d, &node->self, d->sort)
+			value ? mt_data_metric(text, d, self, d->sort)
 			      : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
 	}
 	column += l->self ? COLUMN : 0;
 	if (l->blocks && !row->more)
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
 			mt_data_metric(text, d, &node->total, mt_tree_companion(d->sort)));
-	if (!row->branch && !row->more && node->group != MT_NO_GROUP)
-		mt_triage_draw_mark(app, r.row, r.column, role, node->group);
+	if (is_leaf(row) && leaf_group(app, row) != MT_NO_GROUP)
+		mt_triage_draw_mark(app, r.row, r.column, role, leaf_group(app, row));
 	draw_where(app,
 		(struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column},
 		row, line->selected, line->focus);
@@ -277,11 +297,11 @@ static void open_row(struct mt_app *app)
 		mt_tree_rows_toggle(&app->tree, row->identity, true);
 		return;
 	}
-	if (row->branch) {
+	if (!is_leaf(row)) {
 		mt_tree_rows_toggle(&app->tree, row->identity, !row->open);
 		return;
 	}
-	uint32_t group = mt_tree_group(app, row->last);
+	uint32_t group = leaf_group(app, row);
 
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
@@ -294,7 +314,7 @@ static void open_heaviest(struct mt_app *app)
 	for (;;) {
 		struct mt_tree_row *row = &t->rows[t->list.selected];
 
-		if (!row->branch)
+		if (is_leaf(row))
 			return;
 		if (!row->open) {
 			mt_tree_rows_toggle(t, row->identity, true);
@@ -397,7 +417,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 	if (!row || row->more)
 		return;
-	out->group = mt_tree_group(app, row->last);
+	out->group = is_leaf(row) ? leaf_group(app, row) : mt_tree_group(app, row->last);
 	mt_tree_label(app->data.tree, row->last, &out->branch);
 	if (!mt_tree_inverted(app->data.tree))
 		out->node = row->last;

@@ -119,15 +119,20 @@ static struct mt_tree_row *new_row(struct mt_tree_state *t)
 	return &t->rows[t->row_count++];
 }
 
-/* The end of the chain without branches that begins at node: nothing is allocated on its way. */
-static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames)
+/* The end of the chain without branches that begins at node: nothing is allocated on its way. What
+ * leads from the program's own last frame to malloc is folded. */
+static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames, bool *folded)
 {
+	*folded = false;
 	for (*frames = 0;; ++*frames) {
 		mt_tree_expand(b->tree, node);
 		const struct mt_tree_node *here = mt_tree_get(b->tree, node);
 		const struct mt_tree_node *next;
 
 		if (here->first_child == MT_NO_NODE)
+			return node;
+		*folded = mt_tree_ends_here(b->tree, node);
+		if (*folded)
 			return node;
 		next = mt_tree_get(b->tree, here->first_child);
 		if (next->next_sibling != MT_NO_NODE
@@ -147,16 +152,16 @@ static void add_row(struct build *b, uint32_t node, uint32_t depth, uint64_t par
 	struct mt_backtrace_frame label;
 	uint32_t chain, last, at = t->row_count;
 	uint64_t identity;
-	bool open, branch;
+	bool open, branch, folded;
 
 	mt_tree_label(b->tree, node, &label);
 	identity = mix(parent_identity, label.function);
-	last = chain_end(b, node, &chain);
+	last = chain_end(b, node, &chain, &folded);
 	branch = mt_tree_get(b->tree, last)->first_child != MT_NO_NODE;
 	forced = forced || (b->force && identity == b->force_identity);
 	if (forced && branch && depth < 200 && t->row_count < 100000)
 		mt_tree_rows_toggle(t, identity, b->force > 0);
-	open = branch && is_open(t, identity, depth < t->level);
+	open = branch && is_open(t, identity, depth < t->level && !folded);
 	*new_row(t) = (struct mt_tree_row){
 		.node = node,
 		.last = last,
@@ -165,6 +170,7 @@ static void add_row(struct build *b, uint32_t node, uint32_t depth, uint64_t par
 		.identity = identity,
 		.open = open,
 		.branch = branch,
+		.folded = folded,
 	};
 	if (open)
 		add_children(b, last, depth + 1, t->rows[at].identity, forced);
