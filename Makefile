@@ -225,7 +225,7 @@ test-packages:
 # The second make looks for optional libraries again, after they were installed.
 demo: packages
 	@$(MAKE) --no-print-directory all $(O)/demo
-	$(O)/memtui run --fresh --triage= -- $(O)/demo
+	MEMTUI_TRIAGE= $(O)/memtui run --fresh -- $(O)/demo
 
 unit: $(UNIT)
 
