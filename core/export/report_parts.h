@@ -61,8 +61,8 @@ void mt_report_estimates(const struct mt_report *, const char *indent);
 void mt_report_json_metrics(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 void mt_report_csv_metric_names(FILE *out, const struct mt_profile *, const char *prefix);
 void mt_report_csv_metrics(FILE *out, const struct mt_profile *, const struct mt_group *);
-/* Ends the line with the names of CSV's columns, or a row. If all times are estimates, a last column
- * times_estimated says so. */
+/* Ends the line with the names of the columns of CSV, or a row. If times are estimates, a last
+ * column times_estimated says so. */
 void mt_report_csv_end_names(const struct mt_report *);
 void mt_report_csv_end(const struct mt_report *);
 /* function, raw_function, source, line, module, offset, inlined: into an open object. */
