@@ -79,6 +79,21 @@ void mt_replay_go_on(struct mt_replay *r, const struct mt_checkpoint *c)
 			c->threads[t].last_number};
 }
 
+void mt_replay_pass_by(struct mt_replay *r, const struct mt_trace_facts *facts,
+	uint64_t next_number)
+{
+	for (uint32_t i = 0; i < facts->thread_count; i++) {
+		uint32_t thread = facts->threads[i].thread;
+
+		if (thread >= r->model.profile->thread_count || thread >= MT_LIVE_THREADS)
+			continue;
+		mt_model_pass_over(&r->model, thread);
+		r->model.threads[thread].sequence += facts->threads[i].allocations - 1ull;
+	}
+	r->next_number = next_number;
+	r->last = MT_REPLAY_NOTHING;
+}
+
 void mt_replay_free(struct mt_replay *r)
 {
 	mt_live_free(&r->live);
@@ -166,8 +181,14 @@ static inline int on_change(void *replay, const struct mt_event *e, struct mt_li
 static int on_refusal(void *replay, const struct mt_event *e, const struct mt_live_cell *c,
 	enum mt_block_change change)
 {
+	struct mt_replay *r = replay;
+
 	(void)e;
-	(void)c;
+	if (r->partial && !c) { /* one that was not chosen */
+		r->last = MT_REPLAY_FREED;
+		r->last_chosen = false;
+		return 0;
+	}
 	return fault(replay, mt_block_change_fault(change));
 }
 
@@ -194,7 +215,8 @@ static int on_continuation(void *of, const struct mt_event *e, struct mt_live_ce
 static bool continues(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
 	static const struct mt_live_reader reader = {.act = on_continuation};
-	struct continuation half = {r, chosen, true};
+	/* a block that is not kept was not chosen */
+	struct continuation half = {r, chosen, !r->partial || e->previous == MT_BLOCK_NO_PREVIOUS};
 
 	mt_live_change(&r->live, e->previous, MT_BLOCK_CONTINUE, &reader, &half, e);
 	return half.whole;
@@ -220,6 +242,10 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 		mt_model_allocate(&r->model, &b, again);
 	else
 		mt_model_pass_over(&r->model, e->thread);
+	r->next_number++;
+	r->last = MT_REPLAY_ALLOCATED;
+	if (r->partial && !chosen)
+		return 0;
 	struct mt_live_cell *c = mt_live_insert(&r->live, e->number);
 
 	c->size = b.size;
@@ -231,8 +257,6 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 	c->late = c->temporary = 0;
 	r->heap_bytes += b.size;
 	r->chosen_count += chosen;
-	r->next_number++;
-	r->last = MT_REPLAY_ALLOCATED;
 	return 0;
 }
 
@@ -241,7 +265,10 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 	const struct mt_profile *p = r->model.profile;
 
 	if (e->kind == MT_NOTE_USABLE && r->last == MT_REPLAY_ALLOCATED) {
-		mt_live_find(&r->live, r->next_number - 1)->usable = e->size;
+		struct mt_live_cell *c = mt_live_find(&r->live, r->next_number - 1);
+
+		if (c)
+			c->usable = e->size;
 		return 0;
 	}
 	if (e->kind != MT_NOTE_FREE_STACK
@@ -335,6 +362,11 @@ static inline void begin_range(struct mt_replay *r, const struct mt_event *e)
 
 static inline void watch_heap(struct mt_replay *r, const struct mt_event *e)
 {
+	if (r->partial) {
+		r->model.peak_epoch +=
+			e->number == r->peak_number && e->type <= MT_EVENT_REALLOCATE;
+		return;
+	}
 	if (r->heap_bytes <= r->heap_peak || !r->in_range || e->time_ns < r->from_ns
 		|| e->time_ns > r->to_ns)
 		return;

@@ -32,6 +32,10 @@ struct mt_replay {
 	uint64_t chosen_count;   /* chosen blocks that are not gone */
 	uint64_t heap_bytes, heap_peak, heap_peak_ns;
 	bool in_range; /* the range has begun */
+	/* Some events are left out: only chosen blocks are kept, and the owner knows the heap's
+	 * peak and which allocation reached it. */
+	bool partial;
+	uint64_t peak_number;
 };
 
 void mt_replay_init(struct mt_replay *, struct mt_profile *borrowed);
@@ -47,6 +51,8 @@ uint64_t mt_replay_slack(const struct mt_replay *);
 void mt_replay_take(struct mt_replay *, const struct mt_checkpoint_block *, bool chosen,
 	uint64_t checkpoint_ns);
 void mt_replay_go_on(struct mt_replay *, const struct mt_checkpoint *);
+/* Events were left out that allocated so much; the next number. */
+void mt_replay_pass_by(struct mt_replay *, const struct mt_trace_facts *, uint64_t next_number);
 /* In their order. Non-zero: see fault. chosen: by event, of allocations alone; read where
  * choosing. */
 int mt_replay_events(struct mt_replay *, const struct mt_event *, const uint8_t *chosen,

@@ -1,5 +1,6 @@
 /* Allocations joined with their ends, and with the chains that reallocs make of them. */
 #include "core/query/question.h"
+#include "core/query/reach.h"
 
 #include "core/model/live.h"
 
@@ -441,6 +442,17 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	return 0;
 }
 
+static void skipped(void *context, const struct mt_trace_facts *facts, uint64_t next_number)
+{
+	struct join *j = context;
+
+	for (uint32_t i = 0; i < facts->thread_count; i++)
+		if (facts->threads[i].thread < j->question->source->profile->thread_count)
+			j->sequence[facts->threads[i].thread] += facts->threads[i].allocations;
+	j->next_number = next_number;
+	j->last_release = 0;
+}
+
 static bool is_idle(void *context)
 {
 	const struct join *j = context;
@@ -477,7 +489,8 @@ static int finish_live(struct join *j)
 	return result;
 }
 
-static void begin(struct join *j, struct mt_pass *pass, bool addresses)
+static void begin(struct join *j, struct mt_pass *pass, const struct mt_reach *reach,
+	bool addresses)
 {
 	const struct mt_question *q = j->question;
 
@@ -485,6 +498,8 @@ static void begin(struct join *j, struct mt_pass *pass, bool addresses)
 	*pass = (struct mt_pass){
 		.wants = addresses ? MT_TRACE_ADDRESSES : 0,
 		.from_range = !j->chains,
+		.reach = reach->wanted && !j->chains ? reach : NULL,
+		.skipped = skipped,
 		.events = on_events,
 		.resume = resume,
 		.idle = is_idle,
@@ -522,9 +537,14 @@ int mt_join(const struct mt_question *q, unsigned wants,
 		.stacks = wants & MT_SCAN_STACKS,
 	};
 	struct mt_pass pass;
+	struct mt_reach reach;
 
-	begin(&j, &pass, wants & MT_SCAN_ADDRESSES);
-	return end(&j, mt_question_pass(q, &pass, err));
+	mt_reach_find(&reach, &q, 1);
+	begin(&j, &pass, &reach, wants & MT_SCAN_ADDRESSES);
+	int result = end(&j, mt_question_pass(q, &pass, err));
+
+	mt_reach_free(&reach);
+	return result;
 }
 
 int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *const *bits,
@@ -532,15 +552,17 @@ int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *con
 {
 	struct join joins[MT_MATCHES_MOST];
 	struct mt_pass passes[MT_MATCHES_MOST] = {0};
+	struct mt_reach reach;
 	int result, first = 0;
 
+	mt_reach_find(&reach, questions, count);
 	for (unsigned i = 0; i < count; i++) {
 		joins[i] = (struct join){
 			.question = questions[i],
 			.bits = bits[i],
 			.chains = questions[i]->needs & MT_FILTER_NEEDS_CHAIN,
 		};
-		begin(&joins[i], &passes[i], false);
+		begin(&joins[i], &passes[i], &reach, false);
 	}
 	result = mt_question_passes(questions, passes, count, err);
 	for (unsigned i = 0; i < count; i++) {
@@ -548,5 +570,6 @@ int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *con
 
 		first = first ? first : ended;
 	}
+	mt_reach_free(&reach);
 	return first;
 }

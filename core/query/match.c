@@ -4,6 +4,7 @@
 #include "core/query/question.h"
 
 #include "core/model/replay.h"
+#include "core/query/reach.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ struct match {
 	struct mt_bits bits;
 	bool decided; /* the bits stand already */
 	struct mt_replay replay;
+	struct mt_reach_peak peak; /* of the range, where not all events are read */
 	uint8_t *chosen;
 	uint32_t capacity;
 };
@@ -157,13 +159,20 @@ static void finish_samples(struct mt_replay *r, const struct mt_profile *of)
 		p->samples[i].memory = of->samples[i].memory;
 }
 
-static void replay_begin(struct match *m, struct mt_pass *pass)
+static void on_skipped(void *context, const struct mt_trace_facts *facts, uint64_t next_number)
+{
+	mt_replay_pass_by(&((struct match *)context)->replay, facts, next_number);
+}
+
+static void replay_begin(struct match *m, struct mt_pass *pass, const struct mt_reach *reach)
 {
 	struct mt_profile *p = &m->out->profile;
 	const struct mt_question *q = &m->question;
 
 	*pass = (struct mt_pass){
 		.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
+		.reach = reach,
+		.skipped = on_skipped,
 		.events = on_events,
 		.resume = resume,
 		.idle = is_idle,
@@ -173,6 +182,8 @@ static void replay_begin(struct match *m, struct mt_pass *pass)
 	begin(p, q->source->profile);
 	mt_replay_init(&m->replay, p);
 	m->replay.choosing = true;
+	m->replay.partial = reach != NULL;
+	m->replay.peak_number = m->peak.number;
 	m->replay.from_ns = q->bounds.from_ns;
 	m->replay.to_ns = q->bounds.to_ns;
 	m->replay.model.outer_peak = true;
@@ -185,6 +196,11 @@ static void replay_end(struct match *m)
 
 	finish_samples(&m->replay, m->question.source->profile);
 	out->profile.info.slack_bytes = mt_replay_slack(&m->replay);
+	if (m->replay.partial) {
+		out->heap_peak_bytes = m->peak.bytes;
+		out->heap_peak_ns = m->peak.begun ? m->peak.time_ns : out->from_ns;
+		return;
+	}
 	out->heap_peak_bytes = m->replay.in_range ? m->replay.heap_peak : m->replay.heap_bytes;
 	out->heap_peak_ns = m->replay.in_range ? m->replay.heap_peak_ns : out->from_ns;
 }
@@ -214,19 +230,36 @@ static int decide(struct match *const *matches, unsigned count, struct mt_err *e
 	return result;
 }
 
+/* The blocks that are enough, and the peaks that then must be known. 1: none are left out. */
+static int find_reach(struct mt_reach *reach, struct match *const *matches,
+	const struct mt_question *const *questions, unsigned count, struct mt_err *err)
+{
+	int result = mt_reach_find(reach, questions, count) ? 0 : 1;
+
+	for (unsigned i = 0; i < count && !result; i++)
+		result = mt_reach_find_peak(questions[i], &matches[i]->peak, err);
+	return result;
+}
+
 static int match_events(struct match *const *matches, unsigned count, struct mt_err *err)
 {
 	const struct mt_question *questions[MT_MATCHES_MOST];
 	struct mt_pass passes[MT_MATCHES_MOST] = {0};
+	struct mt_reach reach = {0};
 	int result = decide(matches, count, err);
 
-	if (result)
-		return result;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++)
 		questions[i] = &matches[i]->question;
-		replay_begin(matches[i], &passes[i]);
+	if (!result)
+		result = find_reach(&reach, matches, questions, count, err);
+	if (result < 0) {
+		mt_reach_free(&reach);
+		return result;
 	}
+	for (unsigned i = 0; i < count; i++)
+		replay_begin(matches[i], &passes[i], result ? NULL : &reach);
 	result = mt_question_passes(questions, passes, count, err);
+	mt_reach_free(&reach);
 	for (unsigned i = 0; i < count; i++) {
 		if (!result)
 			replay_end(matches[i]);

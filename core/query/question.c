@@ -1,4 +1,5 @@
 #include "core/query/question.h"
+#include "core/query/reach.h"
 
 #include "core/base/assert.h"
 
@@ -180,6 +181,7 @@ struct pass {
 	/* the last event is given when the next one is known, which may be a note about it */
 	struct mt_event held;
 	uint32_t held_from; /* block */
+	uint32_t next;      /* of the trace: blocks before it were given or skipped */
 	bool holds;
 	bool idle;
 };
@@ -205,16 +207,6 @@ static bool is_idle(const struct pass *p)
 	return p->wanted->idle(p->wanted->context);
 }
 
-static int on_block(void *context, uint32_t index)
-{
-	struct pass *p = context;
-
-	if (mt_trace_reader_block(p->question->source->reader, index)->type != MT_BLOCK_EVENTS)
-		return 0;
-	p->idle = index >= p->behind && is_idle(p);
-	return p->idle ? 1 : tell(p, index);
-}
-
 /* Events of a block of the trace. */
 static int give(struct pass *p, uint32_t index, const struct mt_event *events, uint32_t count,
 	const struct mt_event *after)
@@ -229,6 +221,38 @@ static int give(struct pass *p, uint32_t index, const struct mt_event *events, u
 			(unsigned long long)mt_trace_reader_block(reader, index)->offset,
 			*p->wanted->fault);
 	return result;
+}
+
+/* What is held comes before the blocks that are left out: no note about it follows these. */
+static int pass_by(struct pass *p, uint32_t index)
+{
+	const struct mt_reach *reach = p->wanted->reach;
+	const struct mt_trace_reader *reader = p->question->source->reader;
+	int result = 0;
+
+	if (p->holds && mt_reach_skips(reach, reader, p->next, index)) {
+		result = give(p, p->held_from, &p->held, 1, NULL);
+		p->holds = false;
+	}
+	if (p->wanted->skipped)
+		mt_reach_pass_by(reach, reader, &p->next, index, p->wanted->skipped,
+			p->wanted->context);
+	p->next = index + 1;
+	return result;
+}
+
+static int on_block(void *context, uint32_t index)
+{
+	struct pass *p = context;
+
+	if (mt_trace_reader_block(p->question->source->reader, index)->type != MT_BLOCK_EVENTS)
+		return 0;
+	p->idle = index >= p->behind && is_idle(p);
+	if (p->idle)
+		return 1;
+	int result = p->wanted->reach ? pass_by(p, index) : 0;
+
+	return result ? result : tell(p, index);
 }
 
 static int on_events(void *context, uint32_t index, const struct mt_event *events, uint32_t count)
@@ -247,7 +271,9 @@ static int on_events(void *context, uint32_t index, const struct mt_event *event
 
 static bool skips(void *context, uint32_t index)
 {
-	return index < ((const struct pass *)context)->first;
+	const struct pass *p = context;
+
+	return p->wanted->reach ? !p->wanted->reach->wanted[index] : index < p->first;
 }
 
 /* Spans of blocks may overlap: only a beginning and an end of the file can be left out. */
@@ -387,6 +413,14 @@ static int several_resume(void *context, const struct mt_checkpoint *checkpoint,
 	return result;
 }
 
+static void several_skipped(void *context, const struct mt_trace_facts *facts, uint64_t next_number)
+{
+	const struct several *s = context;
+
+	for (unsigned i = 0; i < s->count; i++)
+		s->passes[i].skipped(s->passes[i].context, facts, next_number);
+}
+
 static bool several_idle(void *context)
 {
 	const struct several *s = context;
@@ -404,6 +438,8 @@ int mt_question_passes(const struct mt_question *const *questions, const struct 
 	struct mt_question all = *questions[0];
 	struct mt_pass pass = {
 		.from_range = true,
+		.reach = passes[0].reach,
+		.skipped = several_skipped,
 		.events = several_events,
 		.resume = several_resume,
 		.idle = several_idle,

@@ -81,8 +81,14 @@ static inline bool mt_question_takes(const struct mt_question *q, const struct m
 /* Goes over all events to find the peak of the heap. -ENOTSUP: it is not in them. */
 int mt_question_find_peak(struct mt_question *, struct mt_err *);
 
+struct mt_reach;
+
 struct mt_pass {
-	unsigned wants;  /* enum mt_trace_wants */
+	unsigned wants; /* enum mt_trace_wants */
+	/* Only these event blocks are needed (core/query/reach.h); NULL: all are. Of each of the
+	 * others, skipped learns what it allocated, and the number behind that; may be NULL. */
+	const struct mt_reach *reach;
+	void (*skipped)(void *context, const struct mt_trace_facts *, uint64_t next_number);
 	bool from_range; /* what comes before the range is not needed */
 	/* after: follows the last of them; NULL: nothing does. Negative: failed; positive: ends the
 	 * pass, which returns it. */

@@ -1,5 +1,6 @@
 #include "core/query/scan.h"
 #include "core/query/question.h"
+#include "core/query/reach.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,8 +117,11 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 		.fault = &t.fault,
 		.context = &t,
 	};
+	struct mt_reach reach = {0};
 	int result = mt_question_init(&q, source, filter, err);
 
+	if (!result && mt_reach_find(&reach, &(const struct mt_question *){&q}, 1))
+		pass.reach = &reach;
 	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
 	if (!result && t.decided) {
 		q.share = 0.5;
@@ -128,6 +132,7 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 	if (!result)
 		result = mt_question_pass(&q, &pass, err);
 	free(t.bits.words);
+	mt_reach_free(&reach);
 	mt_question_free(&q);
 	return result;
 }

@@ -362,7 +362,6 @@ static void run(struct maker *m)
 
 static int complete(struct maker *m)
 {
-	const struct mt_info *info = &m->profile.info;
 	struct mt_buffer symbols = {0};
 	struct mt_err *err = &m->err;
 

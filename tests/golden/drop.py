@@ -32,12 +32,14 @@ def renumbered(header, sequence):
     return header + check(header) + extension
 
 
-def without(data, types):
-    """The trace without the blocks of these types, with an index and a trailer that fit."""
+def without(data, types, plain=False):
+    """The trace without the blocks of these types, with an index and a trailer that fit. plain: without the extensions of headers."""
     out, index, count = bytearray(data[:FIXED]), bytearray(), 0
     for kind, header, payload in blocks(data):
         if kind in types or kind == INDEX:
             continue
+        if plain:
+            header = header[:6] + struct.pack("<H", HEADER) + header[8:HEADER]
         header = renumbered(header, count)
         index += struct.pack("<Q", len(out)) + header
         out += header + payload
