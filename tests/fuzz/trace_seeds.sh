@@ -18,10 +18,12 @@ for path in sys.argv[1:]:
         if flags & 1:
             payload = subprocess.run(['zstd', '-dcq'], input=payload, capture_output=True, check=True).stdout
         if len(payload) < 65536 and events < 65536:
-            blocks.append(struct.pack('<BHH', kind, events, len(payload)) + payload)
+            extension = data[at + 96:max(at + 96, at + size - 8)]
+            kind |= 128 if kind == 8 and sum(b[0] & 63 == 8 for b in blocks) % 3 == 1 else 0
+            blocks.append(struct.pack('<BHHH', kind, events, len(extension), len(payload)) + extension + payload)
         at += size + stored
     name = path.rsplit('/', 1)[-1]
-    open(name, 'wb').write(b''.join(blocks)[:60000])
+    open(name, 'wb').write((b'\0' + b''.join(blocks))[:60000])
     for i, block in enumerate(blocks[:20]): # what defines it, and one block that uses it
-        open('%s-%d' % (name, i), 'wb').write((b''.join(blocks[:8]) + block)[:60000])
+        open('%s-%d' % (name, i), 'wb').write((b'\0' + b''.join(blocks[:8]) + block)[:60000])
 END
