@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MT_REACH_EVENTS 65536u /* no event block has more */
+#define LOOKS_MAX 64u          /* for a peak; then a pass over all events is no slower */
 
 /* Numbers of the range's allocations: one interval for each run of its blocks. */
 struct intervals {
@@ -378,7 +379,7 @@ static uint32_t best_left(const struct seeker *s)
 static int seek(struct seeker *s)
 {
 	const struct mt_filter_bounds *range = &s->question->bounds;
-	uint32_t begin = 0, next;
+	uint32_t begin = 0, looks = 0, next;
 	int result = 0;
 
 	while (begin < s->count
@@ -400,6 +401,8 @@ static int seek(struct seeker *s)
 		take_over(s, begin);
 	}
 	while (!result && (next = best_left(s)) < s->count) {
+		if (++looks > LOOKS_MAX)
+			return 1;
 		bool earlier = next < s->best && s->peak->number != UINT64_MAX;
 
 		result = look_into(s, &s->blocks[next], false,
