@@ -196,11 +196,15 @@ $(foreach f,$(FUZZ),$(eval $(call fuzz_rules,$(f))))
 -include $(CORE_SRC:%.c=$(O)/obj/fuzz/%.d) $(O)/obj/replay/tests/fuzz/replay.d
 
 # ---- workloads with known truth, and the programs that the tests trace ----
-WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/demo
+WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/demo $(O)/toy_domain
 programs: $(WORKLOADS)
 # Writes a trace of any number of events: $(O)/bench/make_trace FILE EVENTS
 $(O)/bench/make_trace: $(O)/obj/tests/bench/make_trace.o $(O)/libcore.a
 	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+# Writes a trace of functions and domains that are not predefined
+$(O)/toy_domain: $(O)/obj/tests/programs/toy_domain.o $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(O)/bench/%: tests/bench/%.c

@@ -11,7 +11,7 @@
 
 /* One event into the trace. */
 HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
-	enum mt_event_type type, uint8_t kind, uint64_t previous)
+	enum mt_event_type type, uint16_t kind, uint64_t previous)
 {
 	if (!m->writer)
 		return;

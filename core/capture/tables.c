@@ -290,7 +290,7 @@ uint32_t mt_tables_node(struct mt_tables *t, uint32_t node)
 	return 0;
 }
 
-uint8_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
+uint16_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 {
 	uint32_t pc = node;
 
@@ -298,7 +298,7 @@ uint8_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 		pc = load(&((const struct mt_wire_node *)(const void *)mt_segment_entry(t->segment,
 				    nodes, node))
 				   ->pc);
-	return pc < MT_KIND_COUNT ? (uint8_t)pc : MT_KIND_FREE;
+	return pc < MT_KIND_COUNT ? (uint16_t)pc : MT_KIND_FREE;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

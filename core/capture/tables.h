@@ -35,7 +35,7 @@ uint32_t mt_tables_thread(struct mt_tables *, uint32_t thread);
 /* String id of the path of the module that the tracer has met at an address; 0: none. */
 uint32_t mt_tables_module_path(struct mt_tables *, uint64_t address);
 uint32_t mt_tables_unknown_thread(struct mt_tables *);
-uint8_t mt_tables_kind_slow(const struct mt_tables *, uint32_t node);
+uint16_t mt_tables_kind_slow(const struct mt_tables *, uint32_t node);
 
 static inline uint32_t mt_tables_group(struct mt_tables *t, uint32_t node)
 {
@@ -45,9 +45,9 @@ static inline uint32_t mt_tables_group(struct mt_tables *t, uint32_t node)
 }
 
 /* Kind of a free, from its node. */
-static inline uint8_t mt_tables_kind(const struct mt_tables *t, uint32_t node)
+static inline uint16_t mt_tables_kind(const struct mt_tables *t, uint32_t node)
 {
-	return node < MT_KIND_COUNT ? (uint8_t)node : mt_tables_kind_slow(t, node);
+	return node < MT_KIND_COUNT ? (uint16_t)node : mt_tables_kind_slow(t, node);
 }
 
 #endif

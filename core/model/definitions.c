@@ -42,6 +42,21 @@ static void write_thread(struct mt_buffer *b, const struct mt_profile *p, uint32
 	mt_varint_add(b, p->threads[i].name);
 }
 
+static void write_domain(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, p->domains[i].name);
+	mt_varint_add(b, p->domains[i].address_bits);
+	mt_varint_add(b, p->domains[i].flags);
+}
+
+static void write_function(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, p->functions[i].name);
+	mt_varint_add(b, p->functions[i].domain);
+	mt_varint_add(b, p->functions[i].role);
+	mt_varint_add(b, p->functions[i].family);
+}
+
 static void write_pc(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
 {
 	mt_varint_add(b, mt_zigzag(p->pcs[i].address - p->pcs[i - 1].address));
@@ -240,6 +255,12 @@ int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w,
 		result = write_entries(w, p, MT_BLOCK_THREADS, &d->threads, 0, p->thread_count,
 			write_thread, err);
 	if (!result)
+		result = write_entries(w, p, MT_BLOCK_DOMAINS, &d->domains, MT_DOMAIN_FIRST,
+			p->domain_count, write_domain, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_FUNCTIONS, &d->functions, MT_FUNCTION_FIRST,
+			p->function_count, write_function, err);
+	if (!result)
 		result = write_entries(w, p, MT_BLOCK_PCS, &d->pcs, MT_PC_FIRST, p->pc_count,
 			write_pc, err);
 	if (!result)
@@ -299,6 +320,37 @@ static const char *read_thread(struct mt_cursor *c, struct mt_profile *p)
 	return c->bad ? "a thread's id or name is out of range" : NULL;
 }
 
+static const char *read_domain(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_domain d = {.name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1)};
+
+	d.address_bits = (uint16_t)mt_cursor_bounded(c, 64);
+	d.flags = (uint16_t)mt_cursor_bounded(c, UINT16_MAX);
+	if (c->bad || !mt_profile_is_name(p, d.name) || !d.address_bits)
+		return "a domain has a name, address bits or flags that it cannot have";
+	if (p->domain_count == MT_DOMAINS_MAX)
+		return "it defines more domains than there can be";
+	mt_profile_add_domain(p, &d);
+	return NULL;
+}
+
+static const char *read_function(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_allocator_function f = {
+		.name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1)};
+
+	f.domain = (uint16_t)mt_cursor_bounded(c, p->domain_count - 1);
+	f.role = (uint8_t)mt_cursor_bounded(c, MT_CALLS - 1);
+	f.family = (uint8_t)mt_cursor_bounded(c, UINT8_MAX);
+	if (c->bad || !mt_profile_is_name(p, f.name) || !mt_profile_has_domain(p, f.domain))
+		return "an allocator function has a name, domain, role or family "
+		       "that it cannot have";
+	if (p->function_count == MT_FUNCTIONS_MAX)
+		return "it defines more allocator functions than there can be";
+	mt_profile_add_function(p, &f);
+	return NULL;
+}
+
 static const char *read_pc(struct mt_cursor *c, struct mt_profile *p)
 {
 	struct mt_pc pc = {
@@ -306,6 +358,9 @@ static const char *read_pc(struct mt_cursor *c, struct mt_profile *p)
 
 	pc.module = (uint32_t)mt_cursor_bounded(c, p->module_count) - 1; /* 0: MT_NO_MODULE */
 	pc.flags = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	if (pc.flags & MT_PC_FLAG_FUNCTION
+		&& (pc.module != MT_NO_MODULE || !mt_profile_has_function(p, &pc)))
+		return "a call refers to an undefined allocator function";
 	mt_profile_add_pc(p, &pc);
 	return c->bad ? "a program address refers to an undefined module" : NULL;
 }
@@ -415,6 +470,8 @@ const char *mt_definitions_read(struct mt_profile *p, unsigned version, enum mt_
 		[MT_BLOCK_STRINGS] = {p->strings.count, read_string},
 		[MT_BLOCK_MODULES] = {p->module_count, read_module},
 		[MT_BLOCK_THREADS] = {p->thread_count, read_thread},
+		[MT_BLOCK_DOMAINS] = {p->domain_count, read_domain},
+		[MT_BLOCK_FUNCTIONS] = {p->function_count, read_function},
 		[MT_BLOCK_PCS] = {p->pc_count, read_pc},
 		[MT_BLOCK_NODES] = {p->node_count, read_node},
 		[MT_BLOCK_GROUPS] = {p->group_count, read_group},

@@ -2,10 +2,12 @@
 #include "core/base/assert.h"
 #include "core/model/profile.h"
 
+#include <string.h>
+
 static const struct {
 	const char *name;
 	struct mt_domain domain;
-} domains[] = {
+} domains[MT_DOMAIN_FIRST] = {
 #define X(id, name, bits, flags) [MT_DOMAIN_##id] = {name, {0, bits, flags}},
 	MT_DOMAINS(X)
 #undef X
@@ -23,10 +25,21 @@ static const struct {
 
 void mt_profile_predefine(struct mt_profile *p)
 {
-	for (unsigned i = 0; i < MT_DOMAIN_COUNT; i++)
+	for (unsigned i = 0; i < MT_DOMAIN_FIRST; i++)
 		mt_profile_add_domain(p, &domains[i].domain);
 	for (unsigned i = 0; i < MT_FUNCTION_FIRST; i++)
 		mt_profile_add_function(p, &functions[i].function);
+}
+
+bool mt_profile_is_name(const struct mt_profile *p, uint32_t string)
+{
+	const char *name = string < p->strings.count ? mt_strings_get(&p->strings, string) : "";
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (name[i] < ' ' || name[i] > '~' || strchr(",;\"", name[i]))
+			return false;
+	return len && len <= MT_FUNCTION_NAME_MAX;
 }
 
 uint32_t mt_profile_add_domain(struct mt_profile *p, const struct mt_domain *domain)
@@ -39,7 +52,8 @@ uint32_t mt_profile_add_domain(struct mt_profile *p, const struct mt_domain *dom
 
 uint32_t mt_profile_add_function(struct mt_profile *p, const struct mt_allocator_function *function)
 {
-	mt_assert(p->function_count < MT_FUNCTIONS_MAX && function->domain < p->domain_count);
+	mt_assert(
+		p->function_count < MT_FUNCTIONS_MAX && mt_profile_has_domain(p, function->domain));
 	MT_GROW(p->functions, p->function_count, p->function_capacity);
 	p->functions[p->function_count] = *function;
 	return p->function_count++;
@@ -70,7 +84,8 @@ const char *mt_profile_function_name(const struct mt_profile *p, uint32_t functi
 
 const char *mt_profile_domain_name(const struct mt_profile *p, uint32_t domain)
 {
-	return domain < MT_DOMAIN_COUNT    ? domains[domain].name
-		: domain < p->domain_count ? mt_strings_get(&p->strings, p->domains[domain].name)
-					   : "?";
+	if (!mt_profile_has_domain(p, domain))
+		return "?";
+	return domain < MT_DOMAIN_FIRST ? domains[domain].name
+					: mt_strings_get(&p->strings, p->domains[domain].name);
 }

@@ -33,7 +33,7 @@ static int reject(struct loader *l, const struct mt_trace_block *block, const ch
 static bool is_definition(enum mt_block_type type)
 {
 	return (type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS) || type == MT_BLOCK_LOG
-		|| type == MT_BLOCK_BLIND;
+		|| type == MT_BLOCK_BLIND || type == MT_BLOCK_DOMAINS || type == MT_BLOCK_FUNCTIONS;
 }
 
 static int load_definition(struct loader *l, uint32_t index)

@@ -9,10 +9,11 @@
 struct mt_symbols; /* core/symbol/symbol.h */
 
 /* Writes to the trace what the profile defines beyond what was written before (strings, modules,
- * threads, pcs, nodes, groups, log), and blind spots if they have changed. Zero-initialised state:
- * nothing written yet. */
+ * threads, domains, functions, pcs, nodes, groups, log), and blind spots if they have changed.
+ * Zero-initialised state: nothing written yet. */
 struct mt_definitions {
-	uint32_t strings, modules, threads, pcs, nodes, groups, log, arguments;
+	uint32_t strings, modules, threads, domains, functions, pcs, nodes, groups, log;
+	uint32_t arguments;
 	bool started;
 	uint64_t blind_changes; /* of the profile, as last written */
 };

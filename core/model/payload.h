@@ -10,7 +10,8 @@
 
 #define MT_TOTALS_GROUPS_MAX (1u << 18) /* of one part */
 
-/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS, MT_BLOCK_LOG or MT_BLOCK_BLIND. */
+/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS, MT_BLOCK_LOG, MT_BLOCK_BLIND,
+ * MT_BLOCK_DOMAINS or MT_BLOCK_FUNCTIONS. */
 const char *mt_definitions_read(struct mt_profile *, unsigned version, enum mt_block_type,
 	const struct mt_buffer *payload);
 /* memory: of the last sample. */

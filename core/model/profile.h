@@ -46,8 +46,10 @@ struct mt_allocator_function {
 	uint8_t family; /* 0: any, else only functions of the same family free its blocks */
 };
 #define MT_FUNCTION_FIRST MT_PC_FIRST /* id of the first function that is not predefined */
-#define MT_FUNCTIONS_MAX 256u         /* a free in a trace names its function by a byte */
-#define MT_DOMAINS_MAX 256u
+#define MT_DOMAIN_FIRST 16u           /* the same of a domain */
+#define MT_FUNCTIONS_MAX 4096u
+#define MT_DOMAINS_MAX 4096u
+#define MT_FUNCTION_NAME_MAX 128u
 
 /* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. Its pc may be a
  * marker. */
@@ -349,11 +351,24 @@ uint32_t mt_profile_function_pc(struct mt_profile *, uint32_t function);
 const char *mt_profile_function_name(const struct mt_profile *, uint32_t function);
 const char *mt_profile_domain_name(const struct mt_profile *, uint32_t domain);
 
+/* Tells whether a string can be the name of a function or a domain: views and lists hold it as it
+ * is, so it is not empty and has only printable ASCII, but no comma, semicolon or quote. */
+bool mt_profile_is_name(const struct mt_profile *, uint32_t string);
+/* Tells whether a domain is predefined, or defined by whoever made the profile. */
+static inline bool mt_profile_has_domain(const struct mt_profile *p, uint32_t domain)
+{
+	return domain < MT_DOMAIN_COUNT || (domain >= MT_DOMAIN_FIRST && domain < p->domain_count);
+}
 /* An id that is not defined is an unknown function. */
 static inline const struct mt_allocator_function *mt_profile_function(const struct mt_profile *p,
 	uint32_t function)
 {
 	return &p->functions[function < p->function_count ? function : MT_KIND_NONE];
+}
+/* Tells whether the profile defines the function that a pc with MT_PC_FLAG_FUNCTION names. */
+static inline bool mt_profile_has_function(const struct mt_profile *p, const struct mt_pc *pc)
+{
+	return pc->address >= MT_FUNCTION_FIRST && pc->address < p->function_count;
 }
 /* Tells whether a pc is no program address: a function, or the mark of a cut stack. */
 static inline bool mt_profile_is_marker(const struct mt_profile *p, uint32_t pc)

@@ -292,6 +292,8 @@ uint64_t mt_replay_slack(const struct mt_replay *r)
 	return sum;
 }
 
+static const char undefined_function[] = "a free refers to an undefined allocator function";
+
 static inline int replay(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
 	static const struct mt_live_reader reader = {.act = on_change, .refuse = on_refusal};
@@ -311,8 +313,12 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e, bool cho
 	case MT_EVENT_RELEASE:
 	case MT_EVENT_IMPLIED_FREE:
 	case MT_EVENT_RESTORE:
+		if (e->kind >= r->model.profile->function_count)
+			return fault(r, undefined_function);
 		return mt_live_change(&r->live, e->number, mt_block_change_of(e), &reader, r, e);
 	case MT_EVENT_UNKNOWN_FREE:
+		if (e->kind >= r->model.profile->function_count)
+			return fault(r, undefined_function);
 		r->unknown_frees++;
 		r->last = MT_REPLAY_FREED_UNKNOWN;
 		return 0;

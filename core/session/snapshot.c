@@ -182,6 +182,8 @@ void mt_snapshot_publish(struct mt_snapshot *s, const struct mt_profile *p)
 	APPEND(arguments, argument_count);
 	APPEND(modules, module_count);
 	APPEND(threads, thread_count);
+	APPEND(domains, domain_count);
+	APPEND(functions, function_count);
 	APPEND(pcs, pc_count);
 	APPEND(nodes, node_count);
 	APPEND(samples, sample_count);

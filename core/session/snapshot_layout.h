@@ -15,6 +15,8 @@
 	X(groups, group_count, (8u << 20) + 1024, 65536) \
 	X(modules, module_count, 4096, 4096) \
 	X(threads, thread_count, 65537, 65537) \
+	X(domains, domain_count, MT_DOMAINS_MAX, MT_DOMAINS_MAX) \
+	X(functions, function_count, MT_FUNCTIONS_MAX, MT_FUNCTIONS_MAX) \
 	X(samples, sample_count, MT_SAMPLES_MAX, MT_SAMPLES_MAX) \
 	X(arguments, argument_count, 1u << 18, 65536) \
 	X(log, log_count, 65536, 4096) \

@@ -80,6 +80,7 @@ static bool counts_fit(const struct mt_snapshot_view *v, const struct mt_snapsho
 	return c->string_count <= MT_SNAPSHOT_STRINGS && c->text_len <= MT_SNAPSHOT_TEXT
 		&& c->node_count >= p->node_count && c->pc_count >= p->pc_count
 		&& c->group_count >= p->group_count && c->module_count >= p->module_count
+		&& c->domain_count >= p->domain_count && c->function_count >= p->function_count
 		&& c->log_count >= p->log_count && c->string_count >= p->strings.count;
 }
 
@@ -150,6 +151,17 @@ static bool names_exist(const struct mt_profile *p, uint32_t old_nodes, uint32_t
 	for (uint32_t i = old_nodes ? old_nodes : 1; i < p->node_count; i++)
 		if (p->nodes[i].parent >= i || p->nodes[i].pc >= p->pc_count)
 			return false;
+	for (uint32_t i = MT_DOMAIN_FIRST; i < p->domain_count; i++)
+		if (!mt_profile_is_name(p, p->domains[i].name))
+			return false;
+	for (uint32_t i = MT_FUNCTION_FIRST; i < p->function_count; i++)
+		if (!mt_profile_is_name(p, p->functions[i].name)
+			|| !mt_profile_has_domain(p, p->functions[i].domain))
+			return false;
+	for (uint32_t i = old_pcs; i < p->pc_count; i++)
+		if (p->pcs[i].flags & MT_PC_FLAG_FUNCTION && i >= MT_PC_FIRST
+			&& !mt_profile_has_function(p, &p->pcs[i]))
+			return false;
 	for (uint32_t i = old_pcs; i < p->pc_count; i++)
 		if (p->pcs[i].module != MT_NO_MODULE && p->pcs[i].module >= p->module_count
 			&& i >= MT_PC_FIRST)
@@ -202,6 +214,8 @@ static bool copy_all(struct mt_snapshot_view *v, struct mt_profile *p,
 	COPY(arguments, argument_count, argument_capacity);
 	COPY(modules, module_count, module_capacity);
 	COPY(threads, thread_count, thread_capacity);
+	COPY(domains, domain_count, domain_capacity);
+	COPY(functions, function_count, function_capacity);
 	COPY(pcs, pc_count, pc_capacity);
 	COPY(nodes, node_count, node_capacity);
 	COPY(samples, sample_count, sample_capacity);

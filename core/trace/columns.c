@@ -14,7 +14,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_ADDRESS] = 11,
 	[MT_COLUMN_DISTANCE] = 10,
 	[MT_COLUMN_PREVIOUS] = 10,
-	[MT_COLUMN_KIND] = 1,
+	[MT_COLUMN_KIND] = 3,
 	[MT_COLUMN_NOTE] = 10,
 	[MT_COLUMN_ORDER] = 4, /* a batch has two events at least */
 	[MT_COLUMN_PACE] = 3,
@@ -48,14 +48,14 @@ unsigned mt_columns_put_address(struct mt_columns *c, uint64_t difference)
 	return HEAD_ADDRESS;
 }
 
-unsigned mt_columns_put_kind(struct mt_columns *c, uint8_t kind)
+unsigned mt_columns_put_kind(struct mt_columns *c, uint16_t kind)
 {
-	*c->at[MT_COLUMN_KIND]++ = kind;
+	c->at[MT_COLUMN_KIND] = mt_varint_put(c->at[MT_COLUMN_KIND], kind);
 	c->predictor.free_kind = kind;
 	return HEAD_KIND;
 }
 
-unsigned mt_columns_put_note(struct mt_columns *c, uint8_t kind, uint64_t value)
+unsigned mt_columns_put_note(struct mt_columns *c, unsigned kind, uint64_t value)
 {
 	uint64_t *last = &c->predictor.note[kind & 1];
 

@@ -15,6 +15,7 @@ struct mt_decoder {
 	bool bad;         /* a column has ended too early, or holds no number */
 	uint32_t ordered; /* events that come before the next batch of strands */
 	bool paced;       /* a column says which events have a new time, not their heads */
+	bool narrow;      /* a free names its function by a byte */
 	uint32_t same;    /* events before the next that has one */
 	uint32_t period;  /* of the next event */
 	uint32_t sampled; /* events before the next entry for it */
@@ -62,6 +63,14 @@ static inline uint8_t get_byte(struct mt_decoder *d, enum mt_column column)
 		return 0;
 	}
 	return *d->at[column]++;
+}
+
+static __attribute__((noinline)) uint16_t get_function(struct mt_decoder *d)
+{
+	uint64_t function = d->narrow ? get_byte(d, MT_COLUMN_KIND) : get_long(d, MT_COLUMN_KIND);
+
+	d->bad |= function > UINT16_MAX;
+	return (uint16_t)function;
 }
 
 static uint64_t get_address(struct mt_decoder *d)
@@ -118,7 +127,7 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 	uint64_t newest = p->next_number - 1;
 
 	if (head & HEAD_KIND)
-		p->free_kind = get_byte(d, MT_COLUMN_KIND);
+		p->free_kind = get_function(d);
 	e->kind = p->free_kind;
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		if (addresses)
@@ -396,6 +405,7 @@ const char *mt_decoder_start(struct mt_decoder *d, unsigned version, const uint8
 	d->bad = false;
 	d->unravel.count = d->unravel.given = 0;
 	d->paced = version >= 8 || streams.count > MT_COLUMN_PACE;
+	d->narrow = version < 8;
 	d->same = get_pace(d);
 	d->period = 0;
 	find_period(d);

@@ -26,10 +26,10 @@ struct mt_columns {
 /* An entry for what was not foreseen; each returns its bit of the head byte. */
 unsigned mt_columns_put_group(struct mt_columns *, uint32_t *predicted, uint32_t group);
 unsigned mt_columns_put_address(struct mt_columns *, uint64_t difference);
-unsigned mt_columns_put_kind(struct mt_columns *, uint8_t kind);
+unsigned mt_columns_put_kind(struct mt_columns *, uint16_t kind);
 unsigned mt_columns_put_thread(struct mt_columns *, uint32_t thread);
 /* Returns the head byte, all of it. */
-unsigned mt_columns_put_note(struct mt_columns *, uint8_t kind, uint64_t value);
+unsigned mt_columns_put_note(struct mt_columns *, unsigned kind, uint64_t value);
 /* Nothing, if it is the same microsecond. head: where the event's head byte is to be. */
 void mt_columns_put_time(struct mt_columns *, uint64_t time_ns, const uint8_t *head);
 

@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void mt_pair_encode_times(struct mt
 
 /* kind: of the free. */
 static inline __attribute__((always_inline)) void mt_pair_encode(struct mt_pair_encoder *e,
-	uint64_t address, uint64_t size, uint32_t group, uint8_t kind)
+	uint64_t address, uint64_t size, uint32_t group, uint16_t kind)
 {
 	struct mt_columns *c = e->columns;
 	struct predictor *p = &c->predictor;

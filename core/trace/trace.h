@@ -31,8 +31,8 @@ enum mt_event_note {
 
 struct mt_event {
 	uint8_t type;
-	/* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
-	uint8_t kind;
+	/* of a free: its function; of an allocation 0: its group says it; of a note */
+	uint16_t kind;
 	uint32_t thread; /* index */
 	uint32_t group;  /* of an allocation; elsewhere of no meaning, and 0 from a reader */
 	/* of an allocation, from a reader: one was recorded in so many bytes; 0 and 1: all were */
@@ -94,7 +94,9 @@ enum mt_block_type {
 	MT_BLOCK_LOG,    /* maps, calls, markers, pauses, gaps: written like a definition */
 	/* totals and live blocks so far, in several parts: core/model/checkpoint.h */
 	MT_BLOCK_CHECKPOINT,
-	MT_BLOCK_BLIND, /* what was not seen, all of it so far: the last one holds */
+	MT_BLOCK_BLIND,   /* what was not seen, all of it so far: the last one holds */
+	MT_BLOCK_DOMAINS, /* what is not predefined */
+	MT_BLOCK_FUNCTIONS,
 	MT_BLOCK_TYPES,
 	/* from here on: blocks that a reader may pass over */
 	MT_BLOCK_SKIPPABLE_FIRST = MT_BLOCK_TYPES,

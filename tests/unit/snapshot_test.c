@@ -106,10 +106,45 @@ static void refuses_what_is_not_there(void **state)
 	assert_string_equal(mt_strings_get(&f->seen.strings, f->seen.log[0].text), "");
 }
 
+/* A domain and a function that come while somebody watches. */
+static void shows_functions(void **state)
+{
+	struct fixture *f = *state;
+	struct mt_profile *p = &f->profile;
+
+	mt_snapshot_publish(f->snapshot, p);
+	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
+	const struct mt_domain gpu = {mt_strings_add(&p->strings, "gpu"), 48, 0};
+	const struct mt_allocator_function take = {mt_strings_add(&p->strings, "gpu_take"),
+		(uint16_t)mt_profile_add_domain(p, &gpu), MT_CALL_ALLOCATE, 0};
+	uint32_t pc = mt_profile_function_pc(p, mt_profile_add_function(p, &take));
+	uint32_t group = mt_profile_add_group(p, mt_profile_add_node(p, 0, pc));
+
+	mt_snapshot_publish(f->snapshot, p);
+	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
+	assert_string_equal(mt_profile_function_name(&f->seen,
+				    mt_profile_group_kind(&f->seen, group)),
+		"gpu_take");
+	assert_string_equal(mt_profile_domain_name(&f->seen,
+				    mt_profile_group_domain(&f->seen, group)),
+		"gpu");
+
+	p->functions[MT_FUNCTION_FIRST].domain = MT_DOMAIN_FIRST + 1;
+	mt_snapshot_restart(f->snapshot);
+	mt_snapshot_publish(f->snapshot, p);
+	assert_true(mt_snapshot_view_update(f->view, &f->seen, &f->err) < 0);
+	p->functions[MT_FUNCTION_FIRST].domain = MT_DOMAIN_FIRST;
+	p->pcs[pc].address++;
+	mt_snapshot_restart(f->snapshot);
+	mt_snapshot_publish(f->snapshot, p);
+	assert_true(mt_snapshot_view_update(f->view, &f->seen, &f->err) < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(shows_the_log, setup,
 						   teardown),
+		cmocka_unit_test_setup_teardown(shows_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_what_is_not_there, setup, teardown)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,88 @@ static void test_hostile_definitions(void **state)
 	REJECTED(MT_BLOCK_INFO, 0xff, 0xff, 0x7f);
 }
 
+/* Names that lists and terminals would not survive; ids beyond the tables; domains that are not
+ * there. String 1 is "./program", and of the domains only 0 to 2 are predefined. */
+static void test_hostile_functions(void **state)
+{
+	static const char *const names[] = {"", "a,b", "a;b", "say \"x\"", "\x1b[2J", "a\nb",
+		"caf\xc3\xa9", "\x7f", "\xff\xfe"};
+
+	(void)state;
+	REJECTED(MT_BLOCK_DOMAINS, 16, 1, 5, 48, 0);             /* string */
+	REJECTED(MT_BLOCK_DOMAINS, 16, 1, 0, 48, 0);             /* no name */
+	REJECTED(MT_BLOCK_DOMAINS, 16, 1, 1, 65, 0);             /* bits */
+	REJECTED(MT_BLOCK_DOMAINS, 16, 1, 1, 0, 0);              /* no bits */
+	REJECTED(MT_BLOCK_DOMAINS, 16, 1, 1, 48, 0x80, 0x80, 4); /* flags */
+	REJECTED(MT_BLOCK_DOMAINS, 3, 1, 1, 48, 0);              /* a predefined one */
+	REJECTED(MT_BLOCK_DOMAINS, 17, 1, 1, 48, 0);             /* gap */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 1, 5, 0, 1, 0);         /* string */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 1, 1, 3, 1, 0);         /* domain that is not predefined */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 1, 1, 16, 1, 0);        /* domain beyond the table */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 1, 1, 0, 6, 0);         /* role */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 1, 1, 0, 1, 0x80, 2);   /* family */
+	REJECTED(MT_BLOCK_FUNCTIONS, 26, 1, 1, 0, 1, 0);         /* a predefined one */
+	REJECTED(MT_BLOCK_FUNCTIONS, 32, 2, 1, 0, 1, 0);         /* fewer than said */
+	REJECTED(MT_BLOCK_PCS, 33, 1, 64, 0, 4);                 /* function beyond the table */
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct mt_profile p;
+
+		mt_profile_init(&p);
+		assert_false(mt_profile_is_name(&p, mt_strings_add(&p.strings, names[i])));
+		mt_profile_free(&p);
+	}
+}
+
+/* So many definitions of one type, each alike, in one block. */
+static void reject_too_many(enum mt_block_type type, uint32_t first, uint32_t count)
+{
+	static const uint8_t domain[] = {1, 48, 0}, function[] = {1, 0, 1, 0};
+	struct mt_buffer b = {0};
+
+	mt_varint_add(&b, first);
+	mt_varint_add(&b, count);
+	for (uint32_t i = 0; i < count; i++)
+		mt_buffer_add(&b, type == MT_BLOCK_DOMAINS ? domain : function,
+			type == MT_BLOCK_DOMAINS ? sizeof domain : sizeof function);
+	expect_rejected(type, b.data, b.len);
+	mt_buffer_free(&b);
+}
+
+static void test_too_many_functions(void **state)
+{
+	(void)state;
+	reject_too_many(MT_BLOCK_DOMAINS, MT_DOMAIN_FIRST, MT_DOMAINS_MAX - MT_DOMAIN_FIRST + 1);
+	reject_too_many(MT_BLOCK_FUNCTIONS, MT_FUNCTION_FIRST,
+		MT_FUNCTIONS_MAX - MT_FUNCTION_FIRST + 1);
+	reject_too_many(MT_BLOCK_FUNCTIONS, MT_FUNCTION_FIRST, 200000);
+}
+
+/* A free by a function that nobody defines. */
+static void test_undefined_free(void **state)
+{
+	static const uint16_t functions[] = {MT_KIND_DELETE, MT_FUNCTION_FIRST, 300, UINT16_MAX};
+	static const enum mt_event_type types[] = {MT_EVENT_FREE, MT_EVENT_RELEASE,
+		MT_EVENT_IMPLIED_FREE, MT_EVENT_UNKNOWN_FREE};
+
+	(void)state;
+	for (size_t i = 0; i < 4 * sizeof functions / sizeof *functions; i++) {
+		struct simulation s;
+		struct mt_profile p;
+		struct mt_err err;
+
+		simulation_start(&s, 1, create("undefined"));
+		simulation_allocate(&s, NULL);
+		simulation_emit(&s,
+			(struct mt_event){.type = types[i % 4], .kind = functions[i / 4]});
+		simulation_flush(&s);
+		assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
+		simulation_free(&s);
+		assert_int_equal(load("undefined", &p, &err), i / 4 ? -EINVAL : 0);
+		assert_true(!(i / 4) || strstr(err.text, "undefined allocator function"));
+		mt_profile_free(&p);
+	}
+}
+
 static void add_name(struct mt_buffer *b, const char *name, uint64_t value)
 {
 	mt_varint_add(b, strlen(name));
@@ -395,6 +477,9 @@ int main(void)
 		cmocka_unit_test(test_other_machines),
 		cmocka_unit_test(test_unknown_blocks),
 		cmocka_unit_test(test_hostile_definitions),
+		cmocka_unit_test(test_hostile_functions),
+		cmocka_unit_test(test_too_many_functions),
+		cmocka_unit_test(test_undefined_free),
 		cmocka_unit_test(test_hostile_events),
 		cmocka_unit_test(test_random_payloads),
 	};

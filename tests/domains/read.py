@@ -1,0 +1,50 @@
+"""Groups, frees, mismatches, an export and check of a trace with a domain of its own. Run by run.sh, which has made the traces."""
+import json
+import os
+import subprocess
+
+MEMTUI = os.environ["MEMTUI"]
+
+
+def tell(name, good, why=""):
+    print(f"ok domains {name}" if good else f"not ok domains {name}: {why}")
+
+
+def run(*arguments):
+    done = subprocess.run([MEMTUI, *arguments], capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout, done.stderr.strip()
+
+
+def load(*arguments):
+    status, out, err = run(*arguments)
+    try:
+        return json.loads(out)
+    except ValueError:
+        raise RuntimeError(f"{' '.join(arguments)}: status {status}: {err}")
+
+
+for trace in "totals.dat", "events.dat":
+    of = trace[:-4]
+    found = {g["kind"]: g["all"] for g in load("groups", "--format", "json", trace)}
+    wanted = {"gpu_take": (5, 500, 2, 200), "malloc": (5, 200, 3, 120)}
+    seen = {kind: (g["allocated_count"], g["size"], g["leaked_count"], g["leaked_size"]) for kind, g in found.items()}
+    tell(f"groups with {of} name the function and count its blocks", seen == wanted, seen)
+
+    blocks = load("allocations", "--format", "json", trace)
+    ends = sorted((b["kind"], b["deallocation"]["kind"]) for b in blocks if b["deallocation"])
+    tell(f"frees with {of} name their function, whose id takes two bytes", ends == [
+        ("gpu_take", "free"), ("gpu_take", "gpu_give"), ("gpu_take", "gpu_give"), ("malloc", "free"),
+        ("malloc", "gpu_give")], ends)
+
+    errors = load("errors", "--format", "json", trace)
+    pairs = sorted((e["allocation"]["kind"], e["free"]["kind"]) for e in errors["errors"])
+    tell(f"errors with {of} are the two frees of the other domain", pairs == [
+        ("gpu_take", "free"), ("malloc", "gpu_give")], pairs)
+
+    status, out, err = run("export", trace, "--as", "collapsed", "-o", "-")
+    lines = out.splitlines()
+    tell(f"an export with {of} has both sites", status == 0 and len(lines) == 2, (status, out, err))
+    status, out, err = run("check", "--max-leaked", "320", trace)
+    tell(f"check with {of} counts the leaks of both domains", status == 0, (status, out, err))
+    status, out, err = run("check", "--max-leaked", "319", trace)
+    tell(f"check with {of} fails below their sum", status == 1 and "gpu_take" in out, (status, out, err))
