@@ -45,6 +45,12 @@ struct mt_filter *mt_filter_new_of(const struct mt_profile *profile)
 	return filter;
 }
 
+bool mt_filter_pass_over(struct mt_filter *filter)
+{
+	filter->columns_later = true;
+	return filter->passed_over;
+}
+
 void mt_filter_name_columns(struct mt_filter *filter, const struct mt_profile *profile)
 {
 	filter->columns_of = profile;

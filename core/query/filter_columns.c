@@ -80,7 +80,11 @@ int mt_filter_add_column(struct mt_filter *filter, const char *word, size_t len,
 	const char *sign = text + name_len;
 	int metric = *sign && strchr("<>=:", *sign) && sign[1] != ':' ? find(filter, name) : -1;
 	struct mt_filter_term *term = NULL, **last = &filter->terms;
-	int status = 0;
+	bool pass = metric < 0 && filter->columns_later && name_len && *sign == ':'
+		&& sign[1] != ':' && !mt_filter_names(name);
+	int status = pass;
+
+	filter->passed_over |= pass;
 
 	/* interval<int> is a function */
 	if (metric >= 0 && !(*sign == '<' && text[len - 1] == '>')) {

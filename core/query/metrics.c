@@ -243,8 +243,10 @@ bool mt_metric_is_known(const struct mt_profile *p, const struct mt_group *group
 {
 	enum mt_doubt doubt;
 
-	if (metric >= MT_METRIC_COUNT)
-		return own_values(p, group, metric) != NULL;
+	if (metric >= MT_METRIC_COUNT) /* no groups together hold nothing */
+		return own_values(p, group, metric)
+			|| (own_column(p, metric) && !group->allocated_count && !p->columns_unknown
+				&& mt_metric_sums(p, metric));
 	doubt = builtins[metric].doubt;
 	return (doubt != MT_DOUBT_PEAK && doubt != MT_DOUBT_OWN_PEAK)
 		|| !(group->flags & MT_GROUP_NO_PEAKS);

@@ -271,6 +271,9 @@ struct mt_filter *mt_filter_new(void);
 /* Text may also name the columns of the profile, which is borrowed while text is read. */
 struct mt_filter *mt_filter_new_of(const struct mt_profile *);
 void mt_filter_name_columns(struct mt_filter *, const struct mt_profile *);
+/* Nobody knows the columns yet: words that may be about one are passed over from now on. Returns
+ * true if there were any, so that the text is to be read again. */
+bool mt_filter_pass_over(struct mt_filter *);
 void mt_filter_free(struct mt_filter *);
 /* text NULL or "": field off. Regexes: PCRE2 with JIT, a match limit, smart case (no capital in the
  * pattern: caseless). On error the field keeps its old value; err says where in the text and what

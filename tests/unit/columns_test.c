@@ -363,6 +363,10 @@ static void test_filter_names(void **state)
 		< 0);
 	assert_non_null(strstr(err.text, "toy_max: the recording has no such column"));
 	assert_int_equal(0, mt_filter_parse(filter, "interval<int>", NULL));
+	assert_false(mt_filter_pass_over(filter));
+	assert_int_equal(0, mt_filter_add_words(filter, "nobody_knows:1 main", NULL));
+	assert_true(mt_filter_pass_over(filter));
+	assert_int_equal(0, mt_filter_parse(filter, "interval<int>", NULL));
 	assert_string_equal("interval<int>", mt_filter_get(filter, MT_FILTER_FUNCTION_REGEX));
 	mt_filter_free(filter);
 	mt_selection_free(&s);
@@ -468,6 +472,9 @@ static void test_unknown(void **state)
 
 	(void)state;
 	program_init(&p);
+	/* no groups at all: 0 where values add, else nothing */
+	assert_true(mt_metric_is_known(&p.f.profile, &(struct mt_group){0}, p.toy[0]));
+	assert_false(mt_metric_is_known(&p.f.profile, &(struct mt_group){0}, p.toy[1]));
 	p.f.profile.columns[1].count = 2;
 	assert_true(mt_metric_is_known(&p.f.profile, &p.f.profile.groups[1], p.toy[1]));
 	assert_false(mt_metric_is_known(&p.f.profile, &p.f.profile.groups[2], p.toy[1]));

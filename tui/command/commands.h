@@ -59,7 +59,8 @@ void mt_command_verify(struct mt_recording *, const char *path);
 
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */
-/* profile: whose columns it may name, or NULL. */
+/* profile: whose columns it may name; NULL: they are known later (mt_filter_pass_over). */
+extern const struct mt_profile mt_no_columns; /* beside the built-in ones */
 struct mt_filter *mt_command_filter(const struct mt_arguments *, const struct mt_profile *,
 	struct mt_err *);
 /* The wrappers of malloc that the options name, and the usual ones. NULL on error. */

@@ -33,6 +33,8 @@ const char mt_filters_language[] =
 	"field:value or field=value: lifetime:only_leaked from:20% thread:worker group:17\n\n"
 	"a comparison, for a field with a least and a greatest value: size>=1k size<4k "
 	"lifetime>10ms chain_length:2..5\n\n"
+	"a comparison of a metric, for groups: leaked_size>1M growth>0 age<5s; of several metrics, "
+	"all must hold\n\n"
 	"a pattern, which must match the name of a function in the backtrace; -pattern, which must "
 	"match none; function:, source: and module: before a pattern say what it is matched with, "
 	"and ! before the pattern says that it must match none: module:!libc";
@@ -40,7 +42,8 @@ const char mt_filters_language[] =
 const char mt_metrics_about[] =
 	"A metric is a number that each group of allocations has, and by which --sort orders them. "
 	"METRIC or all.METRIC is the value of the whole group; only_matched.METRIC is the value of "
-	"those of its allocations that the filters select.";
+	"those of its allocations that the filters select. A recording can have more metrics than "
+	"these: 'groups' shows them.";
 
 bool mt_option_is_filter(const struct mt_option *option)
 {

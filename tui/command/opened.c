@@ -131,6 +131,8 @@ static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments
 static bool reread_filter(struct mt_opened *o, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
+	if (!o->now->profile->column_count && !mt_filter_pass_over(o->filter))
+		return true;
 	mt_filter_free(o->filter);
 	o->filter = mt_command_filter(arguments, o->now->profile, err);
 	if (o->filter)
@@ -165,8 +167,8 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	if (!o->recording)
 		return err->code;
 	o->now = &o->recording->now;
-	if (o->now->profile->column_count && !reread_filter(o, arguments, err))
-		return -EINVAL;
+	if (!reread_filter(o, arguments, err))
+		return -EBADRQC;
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
 		mt_command_verify(o->recording, path);
@@ -232,8 +234,8 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	b->now = a->now;
 	b->source = a->source;
 	b->borrowed = true;
-	if (status >= 0 && b->now->profile->column_count && !reread_filter(b, after, err))
-		status = -EINVAL;
+	if (status >= 0 && !reread_filter(b, after, err))
+		status = -EBADRQC;
 	if (status >= 0)
 		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched},
 			&a->source, (struct mt_filter *[]){a->filter, b->filter}, 2,

@@ -12,6 +12,8 @@
 #define MT_PREFIX "/usr/local"
 #endif
 
+const struct mt_profile mt_no_columns;
+
 struct mt_filter *mt_command_filter(const struct mt_arguments *arguments,
 	const struct mt_profile *profile, struct mt_err *err)
 {
@@ -19,6 +21,9 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments,
 		MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX};
 	struct mt_filter *filter = mt_filter_new_of(profile);
 	int status = 0;
+
+	if (!profile)
+		mt_filter_pass_over(filter);
 
 	for (int i = 0; i < arguments->filter_texts.count && status >= 0; i++)
 		status = mt_filter_add_words(filter, arguments->filter_texts.items[i], err);
@@ -54,7 +59,7 @@ struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *arguments, st
 int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, NULL, err);
+	struct mt_filter *filter = mt_command_filter(arguments, &mt_no_columns, err);
 
 	*filter_text = NULL;
 	if (!filter)
@@ -83,7 +88,8 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct mt_err *err)
 {
 	int status = arguments->theme ? mt_theme_check(arguments->theme, err) : 0;
-	struct mt_filter *filter = status < 0 ? NULL : mt_command_filter(arguments, NULL, err);
+	struct mt_filter *filter =
+		status < 0 ? NULL : mt_command_filter(arguments, &mt_no_columns, err);
 
 	if (!filter)
 		return -EINVAL;

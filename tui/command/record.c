@@ -385,7 +385,7 @@ static int check_outfile(const struct mt_arguments *arguments, struct mt_err *er
 
 int mt_command_record_program(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, NULL, err);
+	struct mt_filter *filter = mt_command_filter(arguments, &mt_no_columns, err);
 	struct mt_session_options session_options;
 	struct mt_session session = {0};
 	char *library;
