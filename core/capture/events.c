@@ -112,8 +112,8 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
 		previous != NULL);
 	mt_live_table_insert_at(&m->live, &place, &b);
-	if (m->births && previous)
-		mt_births_continue(m->births, b.number, reallocated);
+	if (m->history && previous)
+		mt_block_history_continue(m, &b, reallocated);
 	emit(m, r, &b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
 		previous ? previous->number : 0);
 }
@@ -125,8 +125,8 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_c
 	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_free(m->model, &block, m->now_ns);
-	if (__builtin_expect(m->births != NULL, 0))
-		mt_births_end(m->births, block.number);
+	if (__builtin_expect(block.number < m->copied_before, 0))
+		mt_block_copy_keep(m, cell);
 	if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
 		emit(m, r, cell, MT_EVENT_FREE, (uint8_t)wire_node, 0);
 	else
@@ -257,6 +257,8 @@ static void release(struct change *c, const struct mt_pool_cell *cell)
 	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_release(c->m->model, &block, c->m->now_ns);
+	if (__builtin_expect(block.number < c->m->copied_before, 0))
+		mt_block_copy_keep(c->m, cell);
 	*open = (struct mt_release){.known = true, .temporary = block.temporary, .cell = *cell};
 	if (c->node < MT_NODE_FIRST)
 		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_tables_kind(&c->m->tables, c->node), 0);
@@ -281,6 +283,8 @@ static void note_implied(struct mt_merge *m, const struct mt_ring *r,
 	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_free(m->model, &block, m->now_ns);
+	if (block.number < m->copied_before)
+		mt_block_copy_keep(m, cell);
 	emit(m, r, cell, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
 	if (block.address & MT_POINTER_POOL) {
 		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;

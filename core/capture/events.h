@@ -56,18 +56,6 @@ static inline unsigned mt_event_slot(const struct mt_merge *m, const struct mt_r
 	return (unsigned)(r - m->rings) % MT_LIVE_TABLE_OPEN;
 }
 
-/* The block has begun now. */
-static inline void mt_event_note_birth(struct mt_merge *m, const struct mt_block *block)
-{
-	struct mt_births *b = m->births;
-
-	if (__builtin_expect(b->count == b->capacity, 0))
-		mt_births_grow(m);
-	mt_assert(!b->count || b->items[b->count - 1].number < block->number);
-	b->items[b->count++] = (struct mt_birth){block->number, block->address, block->time_ns,
-		block->thread_sequence};
-}
-
 /* A block that lives from now on, into the model. */
 static inline __attribute__((always_inline)) struct mt_pool_cell mt_event_begin(struct mt_merge *m,
 	const struct mt_ring *r, uint64_t address, uint64_t size, uint32_t group, bool again)
@@ -83,8 +71,9 @@ static inline __attribute__((always_inline)) struct mt_pool_cell mt_event_begin(
 
 	block.time_ns = m->now_ns;
 	mt_model_allocate(m->model, &block, again);
-	if (__builtin_expect(m->births != NULL, 0))
-		mt_event_note_birth(m, &block);
+	if (__builtin_expect(m->history != NULL, 0))
+		mt_block_history_note(m->history, block.number, block.time_ns,
+			block.thread_sequence);
 	return cell;
 }
 

@@ -50,7 +50,8 @@ void mt_merge_free(struct mt_merge *m)
 	mt_slack_free(&m->slack);
 	mt_tables_free(&m->tables);
 	mt_live_table_free(&m->live);
-	mt_births_free(m->births);
+	mt_block_copy_end(m, false);
+	mt_block_history_free(m->history);
 	mt_strands_free(m->strands);
 	free(m->rings);
 	free(m->order.entries);
@@ -85,6 +86,7 @@ void mt_merge_step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
 	mt_segment_tick(m->segment);
+	m->between_due |= m->slicing;
 	/* not for every little room: they would fall asleep again */
 	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS))
 		mt_merge_wake(m, mt_wire_room_bit((uint32_t)(r - m->rings)));

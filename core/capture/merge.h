@@ -3,8 +3,9 @@
 #ifndef MT_CAPTURE_MERGE_H
 #define MT_CAPTURE_MERGE_H
 
-#include "core/capture/births.h"
 #include "core/capture/blind.h"
+#include "core/capture/block_copy.h"
+#include "core/capture/block_history.h"
 #include "core/capture/clock.h"
 #include "core/capture/live_table.h"
 #include "core/capture/maps.h"
@@ -44,7 +45,11 @@ struct mt_merge {
 	/* each block enters the table at once, and no strands are taken: tests compare with this */
 	bool one_by_one;
 	/* NULL: no checkpoints will be wanted; else freed with the merge */
-	struct mt_births *births;
+	struct mt_block_history *history;
+	struct mt_block_copy *copy; /* NULL: none is under way */
+	/* The copy keeps a block that ends, if it began before this number. */
+	uint64_t copied_before;
+	bool slicing; /* between is due whenever slots are given back */
 	void *context;
 	/* NULL: what is published is all there is, and it is now */
 	const struct mt_merge_bounds *bounds;

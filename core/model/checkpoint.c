@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BLOCKS_MAX (1u << 18)  /* live blocks of one part */
-#define PULSE_EVERY (1u << 16) /* live blocks */
+#define BLOCKS_MAX (1u << 18) /* live blocks of one part */
 #define PARTS_MAX (1u << 20)
+#define FORM 1u              /* says how many event blocks before it are later */
+#define BLOCKS_OF_PART 8192u /* live blocks and groups of one part that is made: 1 ms */
+#define GROUPS_OF_PART 16384u
 #define TIME_MAX (1ull << 62)
 
 /* X(column): one after another, so that neighbours are alike */
@@ -111,47 +113,51 @@ static void add_block(struct columns *c, struct predictor *p, const struct mt_ch
 	learn(p, b);
 }
 
-static uint32_t part_count(uint64_t blocks, uint64_t groups)
+/* With the head. */
+static uint64_t part_count(const struct mt_checkpoint *c)
 {
-	uint64_t group_parts = (groups + MT_TOTALS_GROUPS_MAX - 1) / MT_TOTALS_GROUPS_MAX;
-
-	return (uint32_t)(1 + (group_parts ? group_parts : 1)
-		+ (blocks + BLOCKS_MAX - 1) / BLOCKS_MAX);
+	return 1 + c->totals_parts + (c->block_count + c->blocks_of_part - 1) / c->blocks_of_part;
 }
 
-static void make_head(struct mt_buffer *payload, const struct mt_checkpoint *c,
-	const struct mt_profile *p)
+void mt_checkpoint_make_head(struct mt_trace_writer *w, const struct mt_checkpoint *c,
+	struct mt_buffer *made)
 {
-	mt_varint_add(payload, 0);
-	mt_varint_add(payload, part_count(c->block_count, p->group_count));
-	mt_varint_add(payload, c->time_ns);
-	mt_varint_add(payload, c->next_number);
-	mt_varint_add(payload, c->block_count);
-	mt_varint_add(payload, p->group_count);
-	mt_varint_add(payload, c->thread_count);
+	struct mt_buffer payload = {0};
+
+	mt_varint_add(&payload, 0);
+	mt_varint_add(&payload, 0); /* in place of the number of parts: a form follows */
+	mt_varint_add(&payload, FORM);
+	mt_varint_add(&payload, c->events);
+	mt_varint_add(&payload, c->totals_parts);
+	mt_varint_add(&payload, c->blocks_of_part);
+	mt_varint_add(&payload, part_count(c));
+	mt_varint_add(&payload, c->time_ns);
+	mt_varint_add(&payload, c->next_number);
+	mt_varint_add(&payload, c->block_count);
+	mt_varint_add(&payload, c->group_count);
+	mt_varint_add(&payload, c->thread_count);
 	for (uint32_t t = 0; t < c->thread_count; t++) {
-		mt_varint_add(payload, c->threads[t].allocations);
-		mt_varint_add(payload, c->threads[t].last_number);
+		mt_varint_add(&payload, c->threads[t].allocations);
+		mt_varint_add(&payload, c->threads[t].last_number);
 	}
+	mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len, made);
+	mt_buffer_free(&payload);
 }
 
-static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_source *source,
-	uint64_t from, uint64_t count, uint32_t thread_count)
+/* Appends the next live blocks to the payload. False: there were none. */
+static bool make_blocks(struct mt_checkpoint_maker *m, struct mt_buffer *payload)
 {
 	struct columns columns = {0};
 	struct mt_checkpoint_block b;
 	struct predictor predictor;
+	uint32_t count = 0;
 
-	begin_predictor(&predictor, thread_count);
-#define X(name) mt_buffer_reserve(&columns.name, count *MT_VARINT_MAX);
+	begin_predictor(&predictor, m->head.thread_count);
+#define X(name) mt_buffer_reserve(&columns.name, BLOCKS_OF_PART *MT_VARINT_MAX);
 	COLUMNS(X)
 #undef X
-	for (uint64_t i = 0; i < count; i++) {
-		source->block(source->context, from + i, &b);
+	for (; count < BLOCKS_OF_PART && m->next(m->context, &b); count++)
 		add_block(&columns, &predictor, &b);
-		if (i % PULSE_EVERY == 0)
-			source->pulse(source->context);
-	}
 	mt_varint_add(payload, count);
 #define X(name) \
 	mt_buffer_add(payload, columns.name.data, columns.name.len); \
@@ -159,37 +165,37 @@ static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_so
 	COLUMNS(X)
 #undef X
 	free(predictor.threads);
+	m->head.block_count += count;
+	return count > 0;
 }
 
-void mt_checkpoint_make(struct mt_trace_writer *w, const struct mt_checkpoint *c,
-	const struct mt_checkpoint_source *source, struct mt_buffer *made)
+uint32_t mt_checkpoint_parts(const struct mt_checkpoint *c)
+{
+	return (uint32_t)part_count(c);
+}
+
+bool mt_checkpoint_make_part(struct mt_checkpoint_maker *m)
 {
 	struct mt_buffer payload = {0};
-	uint32_t part = 1, next_group = 0;
-	bool more = true;
+	bool some = true;
 
-	make_head(&payload, c, source->profile);
-	mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len, made);
-	for (; more; part++) {
-		payload.len = 0;
-		mt_varint_add(&payload, part);
-		more = mt_totals_add_part(&payload, source->profile, &next_group);
-		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len,
-			made);
-		source->pulse(source->context);
+	m->head.blocks_of_part = BLOCKS_OF_PART;
+	m->head.group_count = m->profile->group_count;
+	mt_varint_add(&payload, m->parts + 1);
+	if (!m->has_totals) {
+		m->has_totals =
+			!mt_totals_add_part(&payload, m->profile, &m->next_group, GROUPS_OF_PART);
+		m->head.totals_parts++;
+	} else {
+		some = make_blocks(m, &payload);
 	}
-	for (uint64_t from = 0; from < c->block_count; from += BLOCKS_MAX, part++) {
-		uint64_t count =
-			c->block_count - from < BLOCKS_MAX ? c->block_count - from : BLOCKS_MAX;
-
-		payload.len = 0;
-		mt_varint_add(&payload, part);
-		make_blocks(&payload, source, from, count, c->thread_count);
-		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len,
-			made);
-		source->pulse(source->context);
+	if (some) {
+		mt_trace_writer_make(m->writer, MT_BLOCK_CHECKPOINT, m->head.time_ns, payload.data,
+			payload.len, &m->made);
+		m->parts++;
 	}
 	mt_buffer_free(&payload);
+	return some;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -268,6 +274,46 @@ static int open_part(struct reading *r, uint32_t index, uint32_t part)
 	return 0;
 }
 
+static uint32_t old_totals_parts(uint32_t groups)
+{
+	return groups ? (groups - 1) / MT_TOTALS_GROUPS_MAX + 1 : 1;
+}
+
+/* The parts of checkpoints without a form followed from the numbers of groups and blocks. Returns
+ * the number of parts. */
+static uint64_t read_form(struct reading *r)
+{
+	struct mt_checkpoint *c = r->checkpoint;
+	uint64_t parts = mt_cursor_bounded(&r->in, PARTS_MAX);
+
+	c->blocks_of_part = BLOCKS_MAX;
+	if (parts)
+		return parts;
+	if (mt_cursor_varint(&r->in) != FORM)
+		mt_cursor_fail(&r->in);
+	c->events = (uint32_t)mt_cursor_bounded(&r->in, UINT32_MAX);
+	c->totals_parts = (uint32_t)mt_cursor_bounded(&r->in, PARTS_MAX);
+	c->blocks_of_part = (uint32_t)mt_cursor_bounded(&r->in, BLOCKS_MAX);
+	if (!c->totals_parts || !c->blocks_of_part) {
+		mt_cursor_fail(&r->in);
+		c->blocks_of_part = BLOCKS_MAX;
+	}
+	return mt_cursor_bounded(&r->in, PARTS_MAX);
+}
+
+/* The block from which on events come after the instant. */
+static int find_resume(struct reading *r)
+{
+	struct mt_checkpoint *c = r->checkpoint;
+	uint32_t left = c->events;
+
+	c->resume = left ? c->first : c->end;
+	while (left && c->resume > 0)
+		left -= mt_trace_reader_block(r->reader, --c->resume)->type == MT_BLOCK_EVENTS;
+	return left ? reject(r, c->first, "the events since its instant are not in front of it")
+		    : 0;
+}
+
 static int read_head(struct reading *r, uint32_t index)
 {
 	struct mt_checkpoint *c = r->checkpoint;
@@ -275,25 +321,28 @@ static int read_head(struct reading *r, uint32_t index)
 
 	if (result)
 		return result;
+	uint64_t parts = read_form(r);
+
 	c->first = index;
-	c->end = index + (uint32_t)mt_cursor_bounded(&r->in, PARTS_MAX);
+	c->end = index + (uint32_t)parts;
 	c->time_ns = mt_cursor_bounded(&r->in, TIME_MAX);
 	c->next_number = mt_cursor_varint(&r->in);
 	c->block_count = mt_cursor_bounded(&r->in, c->next_number);
 	c->group_count = (uint32_t)mt_cursor_bounded(&r->in, r->definitions->group_count);
+	if (!c->totals_parts)
+		c->totals_parts = old_totals_parts(c->group_count);
 	c->thread_count = (uint32_t)mt_cursor_bounded(&r->in, r->definitions->thread_count);
 	c->threads = mt_alloc(((size_t)c->thread_count + 1) * sizeof *c->threads);
 	for (uint32_t t = 0; t < c->thread_count; t++) {
 		c->threads[t].allocations = mt_cursor_varint(&r->in);
 		c->threads[t].last_number = mt_cursor_bounded(&r->in, c->next_number);
 	}
-	if (r->in.bad || r->in.at != r->in.end
-		|| c->end - c->first != part_count(c->block_count, c->group_count))
+	if (r->in.bad || r->in.at != r->in.end || parts != part_count(c))
 		return reject(r, index, "a number in its header is out of range");
 	if (c->end > mt_trace_reader_count(r->reader))
 		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint",
 			mt_trace_reader_path(r->reader));
-	return 0;
+	return find_resume(r);
 }
 
 /* Each column in turn. */
@@ -390,10 +439,11 @@ static int read_blocks(struct reading *r, uint32_t index, uint32_t part)
 	if (result)
 		return result;
 	uint64_t left = r->checkpoint->block_count - r->visited;
+	uint64_t most = r->checkpoint->blocks_of_part;
 	uint64_t count = mt_cursor_bounded(&r->in, mt_cursor_left(&r->in) / 8);
 
-	if (r->in.bad || count != (left < BLOCKS_MAX ? left : BLOCKS_MAX)
-		|| !r->checkpoint->group_count || !r->checkpoint->thread_count)
+	if (r->in.bad || count != (left < most ? left : most) || !r->checkpoint->group_count
+		|| !r->checkpoint->thread_count)
 		return reject(r, index, "the number of its live blocks contradicts its header");
 	blocks = mt_alloc(((size_t)count + 1) * sizeof *blocks);
 	flags = mt_alloc((size_t)count + 1);
@@ -414,7 +464,7 @@ static int load_totals(struct reading *r, struct mt_profile *p)
 
 	p->group_count = c->group_count;
 	p->thread_count = c->thread_count;
-	for (; !complete && !result; part++) {
+	for (; !complete && !result && part <= c->totals_parts; part++) {
 		const char *fault;
 
 		result = open_part(r, c->first + part, part);
@@ -430,6 +480,8 @@ static int load_totals(struct reading *r, struct mt_profile *p)
 	}
 	p->group_count = groups;
 	p->thread_count = threads;
+	if (!result && (!complete || part != c->totals_parts + 1))
+		result = reject(r, c->first, "its totals have another number of parts");
 	return result;
 }
 
@@ -441,7 +493,7 @@ static int read_all(struct reading *r, uint32_t index, struct mt_profile *totals
 		result = load_totals(r, totals);
 	if (result || !r->visit)
 		return result;
-	uint32_t part = part_count(0, r->checkpoint->group_count);
+	uint32_t part = 1 + r->checkpoint->totals_parts;
 
 	for (; index + part < r->checkpoint->end && !result; part++)
 		result = read_blocks(r, index + part, part);

@@ -27,6 +27,11 @@ struct mt_checkpoint_thread {
 
 struct mt_checkpoint {
 	uint32_t first, end; /* its blocks of the trace: [first, end) */
+	/* Event blocks in front of it whose events come after its instant: they were written while
+	 * the live blocks were copied. */
+	uint32_t events;
+	uint32_t resume; /* when read: the block from which on events come after its instant */
+	uint32_t totals_parts, blocks_of_part;
 	uint64_t time_ns;
 	uint64_t next_number;               /* of the first allocation behind it */
 	uint64_t block_count;               /* live and released */
@@ -56,17 +61,26 @@ void mt_checkpoint_free(struct mt_checkpoint *);
 
 /* ---- writing ---- */
 
-/* What is written comes from here, piece by piece. */
-struct mt_checkpoint_source {
-	const struct mt_profile *profile; /* settled, and defined in the trace */
-	/* The live and released blocks, asked for by 0, 1, … with rising numbers. */
-	void (*block)(void *context, uint64_t index, struct mt_checkpoint_block *);
-	void (*pulse)(void *context); /* every few milliseconds */
+/* A checkpoint is made part by part, so that the recorder can poll in between. */
+struct mt_checkpoint_maker {
+	struct mt_trace_writer *writer;
+	/* Settled, and defined in the trace; it stays as it is until all parts are made. */
+	const struct mt_profile *profile;
+	/* The next live or released block, by rising number; false: there are no more. */
+	bool (*next)(void *context, struct mt_checkpoint_block *);
 	void *context;
+	/* time_ns, next_number, thread_count and threads are filled in; the rest is counted. */
+	struct mt_checkpoint head;
+	struct mt_buffer made; /* all parts but the head, for mt_trace_writer_put */
+	uint32_t next_group, parts;
+	bool has_totals;
 };
-/* Appends its blocks to made, for mt_trace_writer_put. Of the checkpoint, time_ns, next_number,
- * block_count, thread_count and threads are filled in. */
-void mt_checkpoint_make(struct mt_trace_writer *, const struct mt_checkpoint *,
-	const struct mt_checkpoint_source *, struct mt_buffer *made);
+/* Of a head whose parts are made: blocks of the trace that it takes. */
+uint32_t mt_checkpoint_parts(const struct mt_checkpoint *);
+/* Makes the next part but the head. False: there are no more. */
+bool mt_checkpoint_make_part(struct mt_checkpoint_maker *);
+/* Then the head, which is written before the other parts. */
+void mt_checkpoint_make_head(struct mt_trace_writer *, const struct mt_checkpoint *,
+	struct mt_buffer *made);
 
 #endif

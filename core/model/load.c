@@ -14,6 +14,7 @@ struct loader {
 	struct mt_err *err;
 	struct mt_buffer payload;
 	struct mt_replay replay;
+	uint32_t defined; /* definitions of the blocks below are loaded */
 };
 
 static void start_over(struct mt_profile *p)
@@ -150,7 +151,7 @@ static int load_block(void *context, uint32_t index)
 	double file_bytes = (double)mt_trace_reader_file_bytes(l->reader);
 
 	if (is_definition(block->type))
-		return load_definition(l, index);
+		return index < l->defined ? 0 : load_definition(l, index);
 	if (block->type == MT_BLOCK_INFO)
 		return load_info(l, index);
 	if (block->type == MT_BLOCK_EVENTS && l->progress
@@ -206,7 +207,8 @@ static int resume_at(struct loader *l, uint32_t index, uint32_t *first)
 			"its live blocks do not add up to its totals");
 		result = -EBADMSG;
 	}
-	*first = r.checkpoint.end;
+	*first = r.checkpoint.resume;
+	l->defined = index;
 	mt_checkpoint_free(&r.checkpoint);
 	return result;
 }
@@ -226,6 +228,7 @@ static int begin_replay(struct loader *l, uint32_t *first)
 			return result;
 		mt_replay_free(&l->replay);
 		start_over(l->profile);
+		l->defined = 0;
 	}
 	if (mt_checkpoint_of_start(l->reader) != MT_NO_CHECKPOINT)
 		return mt_fail(l->err, -EINVAL,

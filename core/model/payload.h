@@ -21,9 +21,10 @@ const char *mt_info_read(struct mt_profile *, unsigned version, const struct mt_
 void mt_info_add(struct mt_buffer *, const struct mt_profile *);
 void mt_info_get(struct mt_cursor *, unsigned version, const struct mt_profile *strings,
 	struct mt_info *, struct mt_memory *memory);
-/* Adds the groups from *next on, which it moves, as a part of the totals; false: it was the last
- * part. */
-bool mt_totals_add_part(struct mt_buffer *, const struct mt_profile *, uint32_t *next);
+/* Adds the groups from *next on, which it moves, as a part of the totals: `most` of them at the
+ * most. False: it was the last part. */
+bool mt_totals_add_part(struct mt_buffer *, const struct mt_profile *, uint32_t *next,
+	uint32_t most);
 /* One part of the totals. *next: groups read so far, 0 at first; *complete: this was the last
  * part. */
 const char *mt_totals_read(struct mt_profile *, unsigned version, const struct mt_buffer *payload,

@@ -141,12 +141,11 @@ static const char *get_end(struct mt_cursor *c, unsigned version, struct mt_prof
 
 /* ---- parts ---- */
 
-bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_t *next)
+bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_t *next,
+	uint32_t most)
 {
 	uint32_t from = *next;
-	uint32_t count = p->group_count - from < MT_TOTALS_GROUPS_MAX
-		? p->group_count - from
-		: MT_TOTALS_GROUPS_MAX;
+	uint32_t count = p->group_count - from < most ? p->group_count - from : most;
 	bool last = from + count == p->group_count;
 
 	mt_varint_add(b, from);
@@ -168,7 +167,7 @@ int mt_totals_write(struct mt_trace_writer *w, const struct mt_profile *p, struc
 
 	while (more && !result) {
 		b.len = 0;
-		more = mt_totals_add_part(&b, p, &next);
+		more = mt_totals_add_part(&b, p, &next, MT_TOTALS_GROUPS_MAX);
 		result = mt_trace_writer_block(w, MT_BLOCK_TOTALS, b.data, b.len, err);
 	}
 	mt_buffer_free(&b);

@@ -16,8 +16,10 @@
 /* shares of the size: of a block that compresses well, in events, and of any block, in bytes */
 #define EVENTS_SHARE 64u
 #define BLOCK_SHARE 64u
-#define COPY_AT_ONCE (4u << 20) /* between two pulses */
-#define LOG_ENTRY_BYTES 24u     /* of the file, as a rule */
+#define COPY_AT_ONCE (4u << 20)   /* between two pulses */
+#define HISTORY_LEAST (64u << 20) /* bytes that the history of blocks may take at any rate, */
+#define HISTORY_OF_BLOCK 32u      /* and for each live block */
+#define LOG_ENTRY_BYTES 24u       /* of the file, as a rule */
 #define INDEX_ENTRY_BYTES 104u
 #define INDEX_BYTES 4096u /* of the rest, at most */
 
@@ -43,7 +45,7 @@ void mt_flight_init(struct mt_flight *f, uint64_t cap, bool stop)
 	f->stop = stop;
 	f->last = MT_NO_CHECKPOINT;
 	f->span = cap / 4;
-	mt_births_init(f->merge);
+	mt_block_history_init(f->merge);
 	f->merge->block_events = least_events(f);
 	f->profile->log_most = cap / 16 / LOG_ENTRY_BYTES < MT_LOG_MAX
 		? (uint32_t)(cap / 16 / LOG_ENTRY_BYTES)
@@ -64,7 +66,8 @@ void mt_flight_has_flushed(struct mt_flight *f, uint32_t events, uint64_t bytes)
 
 void mt_flight_free(struct mt_flight *f)
 {
-	mt_buffer_free(&f->final);
+	mt_flight_making_free(f);
+	free(f->last_head.threads);
 }
 
 static uint64_t least_span(const struct mt_flight *f)
@@ -72,9 +75,19 @@ static uint64_t least_span(const struct mt_flight *f)
 	return f->limit / 16;
 }
 
+/* Bytes of events that may be written while a checkpoint is made. */
+static uint64_t making_span(const struct mt_flight *f)
+{
+	return least_span(f) / 2;
+}
+
 bool mt_flight_is_due(const struct mt_flight *f)
 {
-	return f->cap && f->path && mt_trace_writer_bytes(f->writer) - f->since >= f->span;
+	if (!f->cap || !f->path || f->making.under_way)
+		return false;
+	return mt_trace_writer_bytes(f->writer) - f->since >= f->span
+		|| mt_block_history_bytes(f->merge->history)
+		>= HISTORY_LEAST + HISTORY_OF_BLOCK * f->model->live_count;
 }
 
 /* ---- a checkpoint ---------------------------------------------------------------------------- */
@@ -88,51 +101,59 @@ static void pulse(void *flight)
 		mt_segment_tick(f->merge->segment);
 }
 
-static void block_at(void *flight, uint64_t index, struct mt_checkpoint_block *out)
+/* Event blocks of the file whose events come after the instant of the checkpoint that was made. */
+static uint32_t events_since(const struct mt_flight *f)
 {
-	mt_births_block(((struct mt_flight *)flight)->merge, index, out);
+	return mt_trace_writer_events(f->writer, f->making.first_event);
 }
 
-/* As it will stand in the file, into made; returns its time. All that it names is defined. */
-static uint64_t make_checkpoint(struct mt_flight *f, struct mt_buffer *made)
+/* A checkpoint is the last one from now on: the one that was made, whose head is taken, or the one
+ * that was it before. place: the block with which it begins; events: so many event blocks in front
+ * of it come after its instant. */
+static void set_last(struct mt_flight *f, bool made, uint32_t place, uint32_t events)
 {
-	const struct mt_model *m = f->model;
-	struct mt_checkpoint_source source = {
-		.profile = f->profile,
-		.block = block_at,
-		.pulse = pulse,
-		.context = f,
-	};
-	struct mt_checkpoint c = {
-		.time_ns = f->merge->now_ns,
-		.next_number = f->merge->next_number,
-		.thread_count = f->profile->thread_count,
-	};
-
-	c.threads = mt_alloc(((size_t)c.thread_count + 1) * sizeof *c.threads);
-	for (uint32_t t = 0; t < c.thread_count && t < m->thread_capacity; t++)
-		c.threads[t] =
-			(struct mt_checkpoint_thread){m->threads[t].sequence, m->threads[t].last};
-	mt_model_settle(f->model);
-	pulse(f);
-	c.block_count = mt_births_collect(f->merge);
-	pulse(f);
-	mt_checkpoint_make(f->writer, &c, &source, made);
-	mt_births_done(f->merge->births);
-	free(c.threads);
-	return c.time_ns;
-}
-
-static int put_checkpoint(struct mt_flight *f, const struct mt_buffer *made, uint64_t time_ns,
-	struct mt_err *err)
-{
-	f->last = mt_trace_writer_count(f->writer);
-	f->last_ns = time_ns;
-	f->checkpoints++;
-	int error = mt_trace_writer_put(f->writer, made, err);
-
+	if (made) {
+		free(f->last_head.threads);
+		f->last_head = f->making.maker.head;
+		f->making.maker.head.threads = NULL;
+	}
+	f->last_head.events = events;
+	f->last = place;
 	f->since = mt_trace_writer_bytes(f->writer);
+}
+
+static int put_head(struct mt_flight *f, const struct mt_checkpoint *head, struct mt_err *err)
+{
+	struct mt_buffer made = {0};
+
+	mt_checkpoint_make_head(f->writer, head, &made);
+	int error = mt_trace_writer_put(f->writer, &made, err);
+
+	mt_buffer_free(&made);
 	return error;
+}
+
+/* Bytes of the checkpoint that was made; its head is the same but for a few bytes. */
+static uint64_t made_bytes(const struct mt_flight *f)
+{
+	struct mt_buffer head = {0};
+
+	mt_checkpoint_make_head(f->writer, &f->making.maker.head, &head);
+	uint64_t bytes = head.len + f->making.maker.made.len;
+
+	mt_buffer_free(&head);
+	return bytes;
+}
+
+static int put_checkpoint(struct mt_flight *f, uint32_t events, struct mt_err *err)
+{
+	struct mt_checkpoint head = f->making.maker.head;
+	int error;
+
+	head.events = events;
+	error = put_head(f, &head, err);
+	f->checkpoints++;
+	return error ? error : mt_trace_writer_put(f->writer, &f->making.maker.made, err);
 }
 
 /* ---- another file ---------------------------------------------------------------------------- */
@@ -155,51 +176,92 @@ static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
 	return fd >= 0 ? fd : mt_fail(err, -errno, "cannot create %s: %s", *name, strerror(errno));
 }
 
-/* Definitions, then what was there from block `from` on, then the checkpoint; NULL: none. */
-static int write_new(struct mt_flight *f, struct mt_definitions *definitions, uint32_t from,
-	const struct mt_buffer *made, uint64_t time_ns, struct mt_err *err)
+static int copy_blocks(struct mt_flight *f, uint32_t from, uint32_t end, struct mt_err *err)
 {
-	int error = mt_definitions_write(definitions, f->writer, f->profile, err), more = 1;
-	uint32_t first = mt_trace_writer_count(f->writer);
+	int more = 1;
 
-	while (!error && more > 0) {
-		more = mt_trace_writer_copy(f->writer, &from, COPY_AT_ONCE, err);
-		error = more < 0 ? more : 0;
+	while (more > 0) {
+		more = mt_trace_writer_copy(f->writer, &from, end, COPY_AT_ONCE, err);
 		pulse(f);
 	}
-	if (error || !made) {
-		f->last = first;
-		return error;
-	}
-	return put_checkpoint(f, made, time_ns, err);
+	return more;
 }
 
-/* A new file takes the name of the old one; on an error the old one is there as before. */
-static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *made,
-	uint64_t time_ns, struct mt_err *err)
+/* Blocks of the old file that a new one takes over. */
+struct tail {
+	/* the last checkpoint, or MT_NO_CHECKPOINT; the block behind its parts */
+	uint32_t checkpoint, checkpoint_end;
+	uint32_t events; /* from this block on events come after the checkpoint's instant */
+	uint32_t end;
+};
+
+static struct tail find_tail(const struct mt_flight *f, bool keep)
+{
+	struct tail t = {MT_NO_CHECKPOINT, 0, f->making.first_event,
+		mt_trace_writer_count(f->writer)};
+
+	if (!keep)
+		return t;
+	t.checkpoint = f->last;
+	t.checkpoint_end = f->last + mt_checkpoint_parts(&f->last_head);
+	t.events = mt_trace_writer_events_back(f->writer, f->last, f->last_head.events);
+	return t;
+}
+
+/* The last checkpoint and the events after its instant. Without it the new one takes its place. */
+static int copy_tail(struct mt_flight *f, const struct tail *t, struct mt_err *err)
+{
+	struct mt_checkpoint head = f->last_head;
+	int error;
+
+	if (t->checkpoint == MT_NO_CHECKPOINT) {
+		error = put_checkpoint(f, 0, err);
+		return error ? error : copy_blocks(f, t->events, t->end, err);
+	}
+	head.events = 0;
+	error = put_head(f, &head, err);
+	if (!error)
+		error = copy_blocks(f, t->checkpoint + 1, t->checkpoint_end, err);
+	if (!error)
+		error = copy_blocks(f, t->events, t->checkpoint, err);
+	return error ? error : copy_blocks(f, t->checkpoint_end, t->end, err);
+}
+
+/* A new file takes the name of the old one; on an error the old one is there as before. keep: the
+ * history since the last checkpoint; add: the new checkpoint, behind that. */
+static int exchange(struct mt_flight *f, bool keep, bool add, struct mt_err *err)
 {
 	struct mt_definitions definitions = {0};
-	uint64_t history_ns = from < mt_trace_writer_count(f->writer) ? f->last_ns : time_ns;
-	struct mt_flight before = *f;
+	const struct tail tail = find_tail(f, keep);
+	uint64_t history_ns = keep ? f->last_head.time_ns : f->making.maker.head.time_ns;
+	uint32_t events = events_since(f), place = 0, checkpoints = f->checkpoints;
 	char *name = NULL;
 	int fd = open_new(f, &name, err), error = fd < 0 ? fd : 0;
 
 	if (!error) {
 		error = mt_trace_writer_switch(f->writer, fd, err);
 		if (!error)
-			error = write_new(f, &definitions, from, made, time_ns, err);
+			error = mt_definitions_write(&definitions, f->writer, f->profile, err);
+		place = mt_trace_writer_count(f->writer);
+		if (!error)
+			error = copy_tail(f, &tail, err);
+		if (!error && add) {
+			place = mt_trace_writer_count(f->writer);
+			error = put_checkpoint(f, events, err);
+		}
 		if (!error && rename(name, f->path) < 0)
 			error = mt_fail(err, -errno, "cannot replace %s: %s", f->path,
 				strerror(errno));
 		if (error) {
 			unlink(name);
 			mt_trace_writer_back(f->writer);
-			*f = before;
+			f->checkpoints = checkpoints;
 		} else {
 			mt_trace_writer_keep(f->writer);
 			*f->definitions = definitions;
 			f->profile->info.history_from_ns = history_ns;
 			f->exchanges++;
+			set_last(f, add || !keep, place, add ? events : 0);
 		}
 	}
 	free(name);
@@ -292,7 +354,8 @@ static uint64_t definition_bytes(const struct mt_flight *f)
 
 static uint64_t span_between(const struct mt_flight *f, uint64_t definitions, uint64_t checkpoint)
 {
-	uint64_t half = f->limit / 2, taken = definitions + 2 * checkpoint, least = least_span(f);
+	uint64_t half = f->limit / 2, least = least_span(f);
+	uint64_t taken = definitions + 2 * checkpoint + 2 * making_span(f);
 
 	return half > taken + 2 * least ? (half - taken) / 2 : least;
 }
@@ -305,41 +368,78 @@ static bool both_fit(const struct mt_flight *f, uint64_t size)
 		&& mt_trace_writer_bytes(f->writer) + size + f->limit / 64 <= f->limit;
 }
 
+/* Bytes of events from an instant on, or more than there can be. */
+static uint64_t bytes_since_last(const struct mt_flight *f)
+{
+	if (f->last == MT_NO_CHECKPOINT)
+		return UINT64_MAX / 2;
+	return mt_trace_writer_copied(f->writer,
+		mt_trace_writer_events_back(f->writer, f->last, f->last_head.events));
+}
+
 /* By how much of the history is kept: since the last checkpoint, or none. */
-static int make_room(struct mt_flight *f, const struct mt_buffer *made, uint64_t time_ns)
+static int make_room(struct mt_flight *f, uint64_t checkpoint)
 {
 	uint64_t definitions = definition_bytes(f);
-	uint64_t tail = f->last == MT_NO_CHECKPOINT
-		? UINT64_MAX / 2
-		: mt_trace_writer_copied(f->writer, f->last);
-	uint32_t from = f->last;
+	uint64_t least =
+		definitions + checkpoint + mt_trace_writer_copied(f->writer, f->making.first_event);
+	bool keep = both_fit(f, definitions + bytes_since_last(f) + checkpoint);
 	struct mt_err err = {0};
 
-	if (!both_fit(f, definitions + tail + made->len)) {
-		from = UINT32_MAX;
-		if (!both_fit(f, definitions + made->len) && too_large(f, definitions + made->len))
-			return 1;
+	if (!keep && !both_fit(f, least) && too_large(f, least))
+		return 1;
+	return exchange(f, keep, keep, &err) < 0 ? failed(f, &err) : 0;
+}
+
+/* The checkpoint is made: it goes into the file, or into a new one. */
+static int place_checkpoint(struct mt_flight *f, struct mt_err *err)
+{
+	uint64_t checkpoint = made_bytes(f), definitions = definition_bytes(f);
+	uint64_t least = definitions + checkpoint;
+	int result = 0;
+
+	if (least + least_span(f) > f->limit / 2)
+		result = too_large(f, least);
+	f->span = span_between(f, definitions, checkpoint);
+	if (!result
+		&& mt_trace_writer_bytes(f->writer) + checkpoint + f->span
+			<= f->limit / 2 - making_span(f)) {
+		uint32_t place = mt_trace_writer_count(f->writer), events = events_since(f);
+
+		result = put_checkpoint(f, events, err);
+		set_last(f, true, place, events);
+	} else if (!result) {
+		result = make_room(f, checkpoint);
 	}
-	return exchange(f, from, made, time_ns, &err) < 0 ? failed(f, &err) : 0;
+	f->profile->info.file_bytes = mt_trace_writer_bytes(f->writer);
+	return result;
+}
+
+/* So many bytes of events were written meanwhile that more than a slice is due now. */
+static bool is_late(const struct mt_flight *f)
+{
+	const struct mt_flight_making *k = &f->making;
+	uint64_t bytes = mt_trace_writer_bytes(f->writer) - k->first_byte;
+
+	return bytes >= making_span(f)
+		|| (double)bytes / (double)making_span(f)
+		> (double)k->done / (double)(2 * k->blocks + 1);
 }
 
 int mt_flight_turn(struct mt_flight *f, struct mt_err *err)
 {
-	struct mt_buffer made = {0};
-	uint64_t time_ns = make_checkpoint(f, &made), definitions = definition_bytes(f);
-	uint64_t least = definitions + made.len;
-	int result = 0;
+	bool more;
 
-	mt_model_reopen(f->model, time_ns); /* late events may follow the checkpoint */
-	if (least + least_span(f) > f->limit / 2)
-		result = too_large(f, least);
-	f->span = span_between(f, definitions, made.len);
-	if (!result && mt_trace_writer_bytes(f->writer) + made.len + f->span <= f->limit / 2)
-		result = put_checkpoint(f, &made, time_ns, err);
-	else if (!result)
-		result = make_room(f, &made, time_ns);
-	mt_buffer_free(&made);
-	f->profile->info.file_bytes = mt_trace_writer_bytes(f->writer);
+	if (!f->making.under_way)
+		mt_flight_making_begin(f);
+	do
+		more = mt_flight_making_go_on(f);
+	while (more && is_late(f));
+	if (more)
+		return 0;
+	int result = place_checkpoint(f, err);
+
+	mt_flight_making_free(f);
 	return result;
 }
 
@@ -347,8 +447,11 @@ int mt_flight_turn(struct mt_flight *f, struct mt_err *err)
 
 void mt_flight_end(struct mt_flight *f)
 {
-	if (f->cap)
-		f->final_ns = make_checkpoint(f, &f->final);
+	if (f->cap) {
+		mt_flight_making_begin(f);
+		while (mt_flight_making_go_on(f))
+			;
+	}
 	f->merge = NULL;
 }
 
@@ -364,7 +467,7 @@ static void make_end(struct mt_flight *f, const struct mt_buffer *symbols, struc
 			made);
 	while (more) {
 		payload.len = 0;
-		more = mt_totals_add_part(&payload, f->profile, &next);
+		more = mt_totals_add_part(&payload, f->profile, &next, MT_TOTALS_GROUPS_MAX);
 		mt_trace_writer_make(f->writer, MT_BLOCK_TOTALS, 0, payload.data, payload.len,
 			made);
 	}
@@ -383,11 +486,8 @@ static bool end_fits(const struct mt_flight *f, uint64_t size, const struct mt_b
 /* Takes history away until the end fits; what cannot go, stays or is left out. */
 static void make_room_for_end(struct mt_flight *f, struct mt_buffer *made)
 {
-	uint64_t definitions = definition_bytes(f);
-	uint64_t tail = f->last == MT_NO_CHECKPOINT
-		? UINT64_MAX / 2
-		: mt_trace_writer_copied(f->writer, f->last);
-	uint64_t least = definitions + f->final.len;
+	uint64_t definitions = definition_bytes(f), tail = bytes_since_last(f);
+	uint64_t least = definitions + made_bytes(f);
 	bool keep = end_fits(f, definitions + tail, made)
 		&& mt_trace_writer_bytes(f->writer) + definitions + tail <= f->limit;
 	struct mt_err why = {0};
@@ -399,8 +499,7 @@ static void make_room_for_end(struct mt_flight *f, struct mt_buffer *made)
 	} else if (!keep && !end_fits(f, least, made) && !f->said_exceeded) {
 		say(f, SAY_EXCEEDED, least + made->len, NULL);
 	}
-	if (exchange(f, keep ? f->last : UINT32_MAX, keep ? NULL : &f->final, f->final_ns, &why)
-		< 0)
+	if (exchange(f, keep, false, &why) < 0)
 		failed(f, &why);
 }
 

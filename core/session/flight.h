@@ -5,7 +5,19 @@
 #define MT_SESSION_FLIGHT_H
 
 #include "core/capture/merge.h"
+#include "core/model/checkpoint.h"
 #include "core/model/load.h"
+
+/* A checkpoint in the making: of an instant that lies before the events that are written
+ * meanwhile. (flight_making.c) */
+struct mt_flight_making {
+	struct mt_checkpoint_maker maker;
+	struct mt_profile totals; /* what the checkpoint says of the profile; a copy */
+	bool under_way, copied;   /* blocks are copied; all are */
+	uint64_t blocks, done;    /* of which each is copied and written: so far */
+	uint32_t first_event;     /* block of the file at the instant */
+	uint64_t first_byte;
+};
 
 struct mt_flight {
 	/* All borrowed. */
@@ -24,10 +36,9 @@ struct mt_flight {
 	uint64_t since;
 	/* block of the file with which it begins, or MT_NO_CHECKPOINT */
 	uint32_t last;
-	uint64_t last_ns; /* its time */
+	struct mt_checkpoint last_head;
 	bool said_exceeded, said_failed;
-	struct mt_buffer final; /* the checkpoint of the end, as it would stand in the file */
-	uint64_t final_ns;
+	struct mt_flight_making making; /* after mt_flight_end: the checkpoint of the end */
 	uint32_t exchanges, checkpoints;
 };
 
@@ -39,12 +50,27 @@ void mt_flight_free(struct mt_flight *);
 void mt_flight_has_flushed(struct mt_flight *, uint32_t events, uint64_t bytes);
 /* Looks at the size after each flush. */
 bool mt_flight_is_due(const struct mt_flight *);
-/* Between two events, all of which are flushed: a checkpoint, into the same file or a new one. 1:
- * the recording must stop here. Negative: the trace cannot be written on. */
+/* Between two events. Unless a checkpoint is in the making, all events are flushed. Makes a part of
+ * a checkpoint; when all parts are made, it goes into the same file or a new one. 1: the recording
+ * must stop here. Negative: the trace cannot be written on. */
 int mt_flight_turn(struct mt_flight *, struct mt_err *err);
+/* A checkpoint is in the making: take a turn after each poll, too. */
+static inline bool mt_flight_is_making(const struct mt_flight *f)
+{
+	return f->making.under_way;
+}
 /* The same at the end, while what lives is still known: kept until complete, which may need it. */
 void mt_flight_end(struct mt_flight *);
 /* Writes what stands behind all events: symbols, info, totals, and makes room for them. */
 int mt_flight_complete(struct mt_flight *, const struct mt_buffer *symbols, struct mt_err *err);
+
+/* ---- flight_making.c: used by flight.c ---- */
+
+/* The state of this moment is the checkpoint's. */
+void mt_flight_making_begin(struct mt_flight *);
+/* Copies or writes some blocks: takes less than a millisecond. False: the checkpoint is complete,
+ * and the tables know that it was taken. */
+bool mt_flight_making_go_on(struct mt_flight *);
+void mt_flight_making_free(struct mt_flight *);
 
 #endif

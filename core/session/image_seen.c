@@ -191,6 +191,8 @@ static void sample_memory(struct mt_image *i, uint64_t now)
 
 void mt_image_tend(struct mt_image *i, uint64_t now, bool idle)
 {
+	if (mt_flight_is_making(&i->flight))
+		mt_image_take_turn(i);
 	take_look(i, 0);
 	mt_ring_pages_tend(&i->merge, now, idle ? PAGES_IDLE_NS : PAGES_BUSY_NS);
 	if (now - i->refined_at >= CALIBRATE_NS) {

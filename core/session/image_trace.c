@@ -63,11 +63,10 @@ void mt_image_take_turn(void *image)
 	struct mt_image *i = image;
 	int result = 0;
 
-	mt_image_write_out(i);
-	if (!i->failure.code && mt_flight_is_due(&i->flight))
+	if (!mt_flight_is_making(&i->flight))
+		mt_image_write_out(i);
+	if (!i->failure.code && (mt_flight_is_making(&i->flight) || mt_flight_is_due(&i->flight)))
 		result = mt_flight_turn(&i->flight, &i->failure);
-	else if (i->merge.births)
-		mt_births_trim(&i->merge);
 	i->merge.between_due = false;
 	if (result < 0)
 		i->failure.code = result;

@@ -143,13 +143,19 @@ void mt_trace_writer_make(struct mt_trace_writer *, enum mt_block_type, uint64_t
 int mt_trace_writer_put(struct mt_trace_writer *, const struct mt_buffer *made, struct mt_err *err);
 /* Bytes of the blocks from first on that copy takes over. */
 uint64_t mt_trace_writer_copied(const struct mt_trace_writer *, uint32_t first);
-/* Goes on in another file: takes fd. Nothing may be open. What was written so far stays until keep,
- * or comes back. */
+/* Goes on in another file: takes fd. The open event block goes there, too, so the definitions that
+ * its events name must be written there before it. What was written so far stays until keep, or
+ * comes back. */
 int mt_trace_writer_switch(struct mt_trace_writer *, int fd, struct mt_err *err);
-/* From the file before: the blocks from *next on that are neither definitions nor log, about `most`
- * bytes of them; moves *next. 1: there are more. */
-int mt_trace_writer_copy(struct mt_trace_writer *, uint32_t *next, uint64_t most,
+/* From the file before: the blocks from *next to end that are neither definitions nor log, about
+ * `most` bytes of them; moves *next. 1: there are more. */
+int mt_trace_writer_copy(struct mt_trace_writer *, uint32_t *next, uint32_t end, uint64_t most,
 	struct mt_err *err);
+/* Event blocks of the file from a block on; and the block with which the last `count` event blocks
+ * before another one begin. */
+uint32_t mt_trace_writer_events(const struct mt_trace_writer *, uint32_t from);
+uint32_t mt_trace_writer_events_back(const struct mt_trace_writer *, uint32_t before,
+	uint32_t count);
 void mt_trace_writer_keep(struct mt_trace_writer *);
 void mt_trace_writer_back(struct mt_trace_writer *);    /* errors since the switch are forgotten */
 int mt_trace_writer_fd(const struct mt_trace_writer *); /* borrowed */

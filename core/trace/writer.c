@@ -421,13 +421,30 @@ int mt_trace_writer_switch(struct mt_trace_writer *w, int fd, struct mt_err *err
 	return sticky(w, err);
 }
 
-int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t most,
+uint32_t mt_trace_writer_events(const struct mt_trace_writer *w, uint32_t from)
+{
+	uint32_t count = 0;
+
+	for (; from < w->file.sequence; from++)
+		count += w->file.blocks[from].type == MT_BLOCK_EVENTS;
+	return count;
+}
+
+uint32_t mt_trace_writer_events_back(const struct mt_trace_writer *w, uint32_t before,
+	uint32_t count)
+{
+	while (count && before)
+		count -= w->file.blocks[--before].type == MT_BLOCK_EVENTS;
+	return before;
+}
+
+int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint32_t end, uint64_t most,
 	struct mt_err *err)
 {
-	uint64_t end = w->file.bytes + most;
+	uint64_t full = w->file.bytes + most;
 	struct mt_buffer block = {0};
 
-	for (; *next < w->aside.sequence && w->file.bytes < end && !w->err.code; ++*next) {
+	for (; *next < end && w->file.bytes < full && !w->err.code; ++*next) {
 		const struct written *from = &w->aside.blocks[*next];
 		uint64_t offset;
 
@@ -441,7 +458,7 @@ int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t mos
 			put_blocks(w, &block);
 	}
 	mt_buffer_free(&block);
-	return w->err.code ? sticky(w, err) : *next < w->aside.sequence;
+	return w->err.code ? sticky(w, err) : *next < end;
 }
 
 static void close_file(struct mt_trace_writer_file *file)

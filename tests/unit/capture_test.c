@@ -526,19 +526,16 @@ static void walks_tick(void **state)
 	struct fixture *f = *state;
 	struct mt_merge *m = &f->merge;
 
-	mt_births_init(m);
+	mt_block_history_init(m);
 	for (uint64_t i = 1; i <= BLOCKS; i++) {
 		mt_live_table_insert(&m->live,
 			&(struct mt_pool_cell){.address = i * 32, .size = 10, .number = i});
-		mt_event_note_birth(m, &(struct mt_block){.address = i * 32, .number = i});
+		mt_block_history_note(m->history, i, i * 1000, i);
 	}
 	m->next_number = BLOCKS + 1;
 	ticks(f);
 	mt_merge_slack(m, true);
 	assert_in_range(ticks(f), 30, 1000);
-	assert_int_equal(mt_births_collect(m), BLOCKS);
-	assert_in_range(ticks(f), 30, 1000);
-	mt_births_done(m->births);
 	for (uint64_t i = 1; i <= BLOCKS; i++) {
 		const struct mt_pool_cell block = {.address = i * 32, .number = i};
 

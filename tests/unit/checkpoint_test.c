@@ -5,22 +5,23 @@
 
 #include <errno.h>
 
-#define BLOCKS 3000u
+#define BLOCKS 20000u /* several parts */
 
 struct example {
 	struct simulation simulation;
 	struct mt_checkpoint head;
 	struct mt_checkpoint_block blocks[BLOCKS];
+	uint32_t made;
 };
 
-static void block_at(void *context, uint64_t index, struct mt_checkpoint_block *out)
+static bool next_block(void *context, struct mt_checkpoint_block *out)
 {
-	*out = ((struct example *)context)->blocks[index];
-}
+	struct example *x = context;
 
-static void no_pulse(void *context)
-{
-	(void)context;
+	if (x->made == x->head.block_count)
+		return false;
+	*out = x->blocks[x->made++];
+	return true;
 }
 
 /* Totals of which the blocks are what lives. */
@@ -89,6 +90,26 @@ static void fill_in(struct example *x)
 	add_up(x);
 }
 
+static void make_checkpoint(struct mt_trace_writer *w, struct example *x, struct mt_buffer *made)
+{
+	struct mt_checkpoint_maker maker = {
+		.writer = w,
+		.profile = &x->simulation.profile,
+		.next = next_block,
+		.context = x,
+		.head = x->head,
+	};
+
+	maker.head.block_count = 0;
+	x->made = 0;
+	while (mt_checkpoint_make_part(&maker))
+		;
+	assert_int_equal(maker.head.block_count, x->head.block_count);
+	mt_checkpoint_make_head(w, &maker.head, made);
+	mt_buffer_add(made, maker.made.data, maker.made.len);
+	mt_buffer_free(&maker.made);
+}
+
 /* Definitions and totals of a small recording, then the checkpoint. */
 static void write_example(struct example *x, const char *name)
 {
@@ -103,14 +124,7 @@ static void write_example(struct example *x, const char *name)
 	w = mt_trace_writer_new(create(name), &err);
 	assert_non_null(w);
 	assert_int_equal(mt_definitions_write(&definitions, w, &x->simulation.profile, &err), 0);
-	mt_checkpoint_make(w, &x->head,
-		&(struct mt_checkpoint_source){
-			.profile = &x->simulation.profile,
-			.block = block_at,
-			.pulse = no_pulse,
-			.context = x,
-		},
-		&made);
+	make_checkpoint(w, x, &made);
 	assert_int_equal(mt_trace_writer_put(w, &made, &err), 0);
 	mt_trace_writer_free(w);
 	mt_buffer_free(&made);

@@ -6,6 +6,7 @@
 #include "core/capture/ring.h"
 #include "core/model/replay.h"
 #include "tests/unit/capture_fixture.h"
+#include "tests/unit/copies.h"
 #include "tests/unit/same_event.h"
 #include "tests/unit/same_steps.h"
 
@@ -24,6 +25,7 @@ struct recording {
 	int fd;
 	uint32_t flushes;
 	uint64_t slack; /* over all polls */
+	struct copies copies;
 };
 
 /* As the flight recorder does it, but more often. */
@@ -31,7 +33,7 @@ static void between(void *context)
 {
 	struct recording *r = context;
 
-	mt_births_trim(&r->f->merge);
+	copies_go_on(&r->copies, &r->f->merge, 1 + r->flushes % 7);
 	r->f->merge.between_due = false;
 }
 
@@ -49,13 +51,13 @@ static void flush(void *context)
 	struct mt_err err;
 
 	r->flushes++;
-	r->f->merge.between_due = r->f->merge.births && r->flushes % 3 == 0;
+	r->f->merge.between_due = r->f->merge.history && r->flushes % 3;
 	r->f->merge.unflushed = 0;
 	assert_int_equal(mt_trace_writer_flush(r->f->merge.writer, &running, &err), 0);
 }
 
 /* one_by_one: no block is deferred, and no strands are taken. */
-static void start(struct recording *r, uint32_t block_events, bool births, bool one_by_one)
+static void start(struct recording *r, uint32_t block_events, bool history, bool one_by_one)
 {
 	struct mt_err err;
 	void *state;
@@ -75,8 +77,8 @@ static void start(struct recording *r, uint32_t block_events, bool births, bool 
 	r->f->segment.header->node_count = FREE_NODE + 1;
 	r->f->merge.writer = mt_trace_writer_new(dup(r->fd), &err);
 	assert_non_null(r->f->merge.writer);
-	if (births)
-		mt_births_init(&r->f->merge);
+	if (history)
+		mt_block_history_init(&r->f->merge);
 	r->f->merge.block_events = block_events;
 	r->f->merge.one_by_one = one_by_one;
 	r->f->merge.flush = flush;
@@ -89,6 +91,7 @@ static void end(struct recording *r)
 {
 	void *state = r->f;
 
+	copies_free(&r->copies);
 	mt_trace_writer_free(r->f->merge.writer);
 	close(r->fd);
 	teardown(&state);
@@ -295,42 +298,9 @@ static void compare_steps(const struct mt_profile *p, const struct events *event
 	free(q.free_sites);
 }
 
-/* What a checkpoint says of the blocks that live is what the events say that were read. */
-static void compare_births(struct fixture *f, const struct events *events)
-{
-	uint64_t sequences[RINGS + 2] = {0}, count = mt_births_collect(&f->merge);
-	uint64_t next = 0;
-	struct mt_checkpoint_block b = {0};
-
-	assert_int_equal(count, f->model.live_count);
-	for (uint32_t i = 0; i < events->count && next < count; i++) {
-		const struct mt_event *e = &events->events[i];
-
-		if (e->type != MT_EVENT_ALLOCATE && e->type != MT_EVENT_REALLOCATE)
-			continue;
-		assert_true(e->thread < RINGS + 2);
-		sequences[e->thread]++;
-		mt_births_block(&f->merge, next, &b);
-		if (e->number != b.number)
-			continue;
-		assert_int_equal(b.address, e->address);
-		assert_int_equal(b.size, e->size);
-		assert_int_equal(b.group, e->group);
-		assert_int_equal(b.thread, e->thread);
-		assert_int_equal(b.time_ns, e->time_ns);
-		assert_int_equal(b.sequence, sequences[e->thread]);
-		assert_int_equal(b.position > 1, e->type == MT_EVENT_REALLOCATE);
-		assert_true(b.position > 1 ? b.chain <= e->previous : b.chain == b.number);
-		assert_false(b.released);
-		next++;
-	}
-	assert_int_equal(next, count);
-	mt_births_done(f->merge.births);
-}
-
 /* As they are read: what lies in the file may stand in another order. Where it is the writer that
  * closes blocks, a pair or a strand may begin the next. */
-static void compare_traces(const struct recording *a, const struct recording *b)
+static void compare_traces(struct recording *a, struct recording *b)
 {
 	struct mt_err err;
 	struct mt_trace_reader *left = mt_trace_reader_open_fd(dup(a->fd), "left", &err);
@@ -346,9 +316,11 @@ static void compare_traces(const struct recording *a, const struct recording *b)
 	for (uint32_t at = 0; at < of_left.count; at++)
 		assert_same_event(&of_left.events[at], &of_right.events[at]);
 	compare_steps(&a->f->profile, &of_left);
-	if (a->f->merge.births) {
-		compare_births(a->f, &of_left);
-		compare_births(b->f, &of_left);
+	if (a->f->merge.history) {
+		copies_finish(&a->copies, &a->f->merge);
+		copies_finish(&b->copies, &b->f->merge);
+		copies_compare(&a->copies, of_left.events, of_left.count, RINGS + 2);
+		copies_compare(&b->copies, of_left.events, of_left.count, RINGS + 2);
 	}
 	free(of_left.events);
 	free(of_right.events);

@@ -20,12 +20,16 @@ struct opening {
 	const struct mt_profile *before; /* of what a checkpoint stands for, or NULL */
 	uint64_t from, to;               /* events */
 	uint64_t *live;                  /* numbers, at the checkpoint */
+	uint64_t live_count, told;
 };
 
-static void checkpoint_block(void *context, uint64_t index, struct mt_checkpoint_block *out)
+static bool checkpoint_block(void *context, struct mt_checkpoint_block *out)
 {
-	const struct opening *o = context;
-	const struct truth_block *b = &o->recording->blocks[o->live[index]];
+	struct opening *o = context;
+
+	if (o->told == o->live_count)
+		return false;
+	const struct truth_block *b = &o->recording->blocks[o->live[o->told++]];
 	const struct mt_event *note = &o->recording->events[b->begin] + 1;
 
 	*out = (struct mt_checkpoint_block){
@@ -44,37 +48,37 @@ static void checkpoint_block(void *context, uint64_t index, struct mt_checkpoint
 		.first_size = b->a.first_size,
 		.chain_start_ns = b->a.chain_start_ns,
 	};
-}
-
-static void no_pulse(void *context)
-{
-	(void)context;
+	return true;
 }
 
 static void write_checkpoint(struct mt_trace_writer *w, struct opening *o)
 {
 	struct recording *r = o->recording;
 	struct mt_checkpoint_thread threads[3] = {{0, 0}};
-	struct mt_checkpoint c = {.thread_count = 3, .threads = threads};
-	struct mt_checkpoint_source source = {
+	struct mt_checkpoint_maker maker = {
+		.writer = w,
 		.profile = o->before,
-		.block = checkpoint_block,
-		.pulse = no_pulse,
+		.next = checkpoint_block,
 		.context = o,
+		.head = {.thread_count = 3, .threads = threads},
 	};
 	struct mt_buffer made = {0};
 	struct mt_err err = {0};
 
 	o->live = mt_alloc((r->block_count + 1) * sizeof *o->live);
 	for (uint64_t n = 0; n < r->block_count && r->blocks[n].begin < o->from; n++) {
-		c.next_number = n + 1;
+		maker.head.next_number = n + 1;
 		threads[r->blocks[n].a.thread] =
 			(struct mt_checkpoint_thread){r->blocks[n].sequence, n + 1};
 		if (r->blocks[n].end == NONE || r->blocks[n].end >= o->from)
-			o->live[c.block_count++] = n;
+			o->live[o->live_count++] = n;
 	}
-	c.time_ns = o->before->info.wall_ns;
-	mt_checkpoint_make(w, &c, &source, &made);
+	maker.head.time_ns = o->before->info.wall_ns;
+	while (mt_checkpoint_make_part(&maker))
+		;
+	mt_checkpoint_make_head(w, &maker.head, &made);
+	mt_buffer_add(&made, maker.made.data, maker.made.len);
+	mt_buffer_free(&maker.made);
 	assert_int_equal(mt_trace_writer_put(w, &made, &err), 0);
 	mt_buffer_free(&made);
 	free(o->live);
@@ -103,9 +107,11 @@ static void leave_behind(struct mt_trace_writer *w, struct opening *part, int fd
 	uint32_t next = mt_trace_writer_count(w);
 
 	write_checkpoint(w, part);
+	uint32_t written = mt_trace_writer_count(w);
+
 	assert_int_equal(mt_trace_writer_switch(w, fd, &err), 0);
 	assert_int_equal(mt_definitions_write(&definitions, w, &part->recording->profile, &err), 0);
-	while (mt_trace_writer_copy(w, &next, 1u << 20, &err) == 1)
+	while (mt_trace_writer_copy(w, &next, written, 1u << 20, &err) == 1)
 		;
 	mt_trace_writer_keep(w);
 }
