@@ -168,7 +168,7 @@ for kind in sections debugdata; do
 import struct, sys
 data, at = open(sys.argv[1], "rb").read(), 32
 while data[at + 4] != 9: # the block of symbols; what comes before is a trace without an end
-    at += 96 + struct.unpack_from("<I", data, at + 12)[0]
+    at += struct.unpack_from("<H", data, at + 6)[0] + struct.unpack_from("<I", data, at + 12)[0]
 open(sys.argv[1], "wb").write(data[:at])
 P
 	bomb "debug information that unpacks to much: $kind" 200 0 "1 file takes too much memory when decompressed .see --max-memory. \\(.*bombs/$kind\\)" groups $kind.dat
