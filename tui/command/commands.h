@@ -54,8 +54,9 @@ struct mt_recording *mt_command_open_recording(const char *path, const struct mt
 	bool names, struct mt_err *);
 /* A sentence where files have debug information that cannot be read here. */
 void mt_command_say_unreadable(const struct mt_recording *);
-/* Reads and checks every block, also those that no view needed, and says what is damaged. */
-void mt_command_verify(struct mt_recording *, const char *path);
+/* Reads and checks every block, also those that no view needed, and says what is damaged. Unless
+ * `all`, a large file is not read, and that is said. */
+void mt_command_verify(struct mt_recording *, const char *path, bool all);
 
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */

@@ -88,14 +88,25 @@ struct mt_recording *mt_command_open_recording(const char *path,
 	return recording;
 }
 
-void mt_command_verify(struct mt_recording *recording, const char *path)
+/* Files up to this size are read in a quarter of a second. */
+#define VERIFIED_BYTES (64u << 20)
+
+void mt_command_verify(struct mt_recording *recording, const char *path, bool all)
 {
 	struct mt_trace_reader *reader = recording->now.reader;
 	uint32_t count = reader ? mt_trace_reader_count(reader) : 0;
 	struct mt_buffer payload = {0};
 	struct mt_facts facts = mt_recording_facts(recording);
 	struct mt_err err = {0};
+	char size[MT_NUMBER_LEN];
 
+	if (reader && !all && mt_trace_reader_file_bytes(reader) > VERIFIED_BYTES) {
+		mt_number_size(size, mt_trace_reader_file_bytes(reader));
+		mt_command_say("the events of %s were not checked for damage, because it has %s; "
+			       "--strict checks all of it",
+			path, size);
+		return;
+	}
 	for (uint32_t i = 0; i < count && !facts.damaged && !facts.damaged_at; i++) {
 		mt_command_progress("verifying", (double)i / count);
 		if (mt_trace_reader_payload(reader, i, &payload, &err) >= 0)

@@ -171,7 +171,7 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 		return -EBADRQC;
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
-		mt_command_verify(o->recording, path);
+		mt_command_verify(o->recording, path, arguments->strict);
 	mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
 	o->source = source_of(o);
 	return 0;
