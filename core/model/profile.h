@@ -380,6 +380,13 @@ static inline uint32_t mt_profile_marker_function(const struct mt_profile *p, ui
 {
 	return pc < MT_PC_FIRST ? pc : (uint32_t)p->pcs[pc].address;
 }
+/* Tells whether the function can begin a block. */
+static inline bool mt_profile_allocates(const struct mt_profile *p, uint32_t function)
+{
+	unsigned role = mt_profile_function(p, function)->role;
+
+	return role == MT_CALL_ALLOCATE || role == MT_CALL_REALLOCATE;
+}
 /* The function that a node with a marker names. */
 static inline uint32_t mt_profile_node_function(const struct mt_profile *p, uint32_t node)
 {

@@ -167,15 +167,15 @@ static const char *marker_at(const void *context, int i)
 	return NULL;
 }
 
-static int fail_lookup(struct mt_err *err, const struct mt_filter *filter,
-	enum mt_filter_field field, const char *what, const char *(*next)(const void *, int),
-	const struct mt_profile *profile)
+int mt_filter_fail_absent(struct mt_err *err, const struct mt_filter *filter,
+	enum mt_filter_field field, const char *name, const char *what,
+	const char *(*next)(const void *, int), const struct mt_profile *profile)
 {
 	const struct mt_filter_entry *entry = &filter->fields[field];
 
 	if (filter->allows_absent)
 		return 0;
-	const char *nearest = mt_nearest(entry->text, next, profile);
+	const char *nearest = mt_nearest(name, next, profile);
 
 	bool near = nearest;
 
@@ -184,11 +184,11 @@ static int fail_lookup(struct mt_err *err, const struct mt_filter *filter,
 	if (!nearest || !*nearest)
 		return mt_fail(err, -EINVAL,
 			"%s: the recording has no %s '%.60s', and no others either", entry->called,
-			what, entry->text);
+			what, name);
 	return mt_fail(err, -EINVAL,
 		near ? "%s: the recording has no %s '%.60s'; did you mean '%.60s'?"
 		     : "%s: the recording has no %s '%.60s'; it has '%.60s', for example",
-		entry->called, what, entry->text, nearest);
+		entry->called, what, name, nearest);
 }
 
 static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filter,
@@ -216,9 +216,9 @@ static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filt
 		b->threads[i / 64] |= 1ull << (i & 63);
 		found = true;
 	}
-	return found
-		? 0
-		: fail_lookup(err, filter, MT_FILTER_THREAD, "thread", thread_name_at, profile);
+	return found ? 0
+		     : mt_filter_fail_absent(err, filter, MT_FILTER_THREAD, entry->text, "thread",
+			     thread_name_at, profile);
 }
 
 static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filter,
@@ -239,9 +239,9 @@ static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filt
 		MT_GROW(b->markers, b->marker_count, capacity);
 		b->markers[b->marker_count++] = text;
 	}
-	return b->marker_count
-		? 0
-		: fail_lookup(err, filter, MT_FILTER_MARKER, "marker", marker_at, profile);
+	return b->marker_count ? 0
+			       : mt_filter_fail_absent(err, filter, MT_FILTER_MARKER, entry->text,
+				       "marker", marker_at, profile);
 }
 
 /* The program: the module of that path, since the command's first word may be a name to look up. */

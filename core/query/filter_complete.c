@@ -156,6 +156,11 @@ static void add_values(struct mt_filter_candidates *out, const char *name, bool 
 		if (profile)
 			add_markers(out, typed, profile);
 		break;
+	case MT_FILTER_KIND_FUNCTIONS:
+	case MT_FILTER_KIND_DOMAINS:
+		if (profile)
+			mt_filter_add_calls(out, which, typed, profile, add_value);
+		break;
 	case MT_FILTER_KIND_TIME:
 		if (which == MT_FILTER_ALIVE_AT || which == MT_FILTER_ALIVE_AT_2)
 			add_value(out, *typed ? typed : "-", "peak", "when the heap was largest");

@@ -82,6 +82,18 @@ void mt_filter_free_columns(struct mt_filter *);
 void mt_filter_add_columns_text(struct mt_buffer *, const struct mt_filter *);
 int mt_filter_match_columns(const struct mt_filter *, const struct mt_profile *, uint8_t *matches,
 	struct mt_err *err);
+/* The recording has nothing by this name of the field's value: 0 if that is allowed, else -EINVAL.
+ * next: those that it has. */
+int mt_filter_fail_absent(struct mt_err *err, const struct mt_filter *, enum mt_filter_field,
+	const char *name, const char *what, const char *(*next)(const void *, int),
+	const struct mt_profile *);
+/* By what the program called (filter_calls.c). */
+int mt_filter_match_calls(const struct mt_filter *, const struct mt_profile *, uint8_t *matches,
+	struct mt_err *err);
+void mt_filter_add_calls(struct mt_filter_candidates *, enum mt_filter_field, const char *typed,
+	const struct mt_profile *,
+	void (*add)(struct mt_filter_candidates *, const char *typed, const char *value,
+		const char *words));
 /* The i-th of "a|b|c", as a copy in out; NULL after the last. */
 const char *mt_filter_choice(char out[64], const char *choices, int i);
 

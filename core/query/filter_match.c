@@ -304,6 +304,8 @@ int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 	if (status >= 0)
 		status = match_regexes(filter, profile, symbols, matches, err);
 	if (status >= 0)
+		status = mt_filter_match_calls(filter, profile, matches, err);
+	if (status >= 0)
 		status = match_totals(filter, profile, matches, err);
 	if (status >= 0)
 		status = mt_filter_match_columns(filter, profile, matches, err);

@@ -169,6 +169,9 @@ static const struct kind_words *words_of(enum mt_filter_field field)
 		[MT_FILTER_KIND_CHOICE] = {"value", "one of a list", "one of a list"},
 		[MT_FILTER_KIND_THREAD] = WORDS("a", "thread", "worker or 4711"),
 		[MT_FILTER_KIND_MARKER] = WORDS("a", "marker", "'loaded'"),
+		[MT_FILTER_KIND_FUNCTIONS] =
+			WORDS("an", "allocator function", "malloc or new,new[]"),
+		[MT_FILTER_KIND_DOMAINS] = WORDS("a", "domain", "heap or pool"),
 		[MT_FILTER_KIND_ADDRESS] = WORDS("an", "address", "0x7f3a10002f0"),
 	};
 	static const struct kind_words instant =

@@ -135,7 +135,7 @@ struct mt_folds {
  * X(id, name, kind, scope, choices, words). min and max are inclusive; all fields combine with and.
  * Kinds: REGEX; TIME a moment, or a percentage of the run; SPAN; BYTES; COUNT; COUNT_OR_PERCENT of
  * the group's allocations; SPAN_OR_PERCENT of the run; CHOICE "a|b|c"; THREAD its id or name;
- * MARKER text; ADDRESS.
+ * MARKER text; ADDRESS; FUNCTIONS, DOMAINS names with commas between them.
  * Scopes: what must be known to answer, see enum mt_filter_scope. */
 #define MT_FILTER_LIFETIMES \
 	"all|only_leaked|only_not_deallocated_in_current_range|only_deallocated_in_current_range|" \
@@ -155,6 +155,12 @@ struct mt_folds {
 		"only backtraces in which no module matches") \
 	X(GROUP, "group", COUNT, GROUP, NULL, \
 		"only this group, by its number in the table of groups") \
+	X(ALLOCATED_BY, "allocated_by", FUNCTIONS, GROUP, NULL, \
+		"only blocks allocated by this function (the KIND of a group), or by one of " \
+		"several with commas between them: malloc,calloc") \
+	X(DOMAIN, "domain", DOMAINS, GROUP, NULL, \
+		"only blocks of this domain, or of one of several with commas between them: " \
+		"heap, pool (blocks reported by memtui.h), or one that the trace defines") \
 	X(FROM, "from", TIME, ALLOCATION, NULL, "only allocations made at this time or later") \
 	X(TO, "to", TIME, ALLOCATION, NULL, "only allocations made at this time or earlier") \
 	X(LIFETIME, "lifetime", CHOICE, END, MT_FILTER_LIFETIMES, \
@@ -250,6 +256,8 @@ enum mt_filter_kind {
 	MT_FILTER_KIND_THREAD,
 	MT_FILTER_KIND_MARKER,
 	MT_FILTER_KIND_ADDRESS,
+	MT_FILTER_KIND_FUNCTIONS,
+	MT_FILTER_KIND_DOMAINS,
 };
 enum mt_filter_scope {
 	MT_FILTER_SCOPE_GROUP,      /* the groups' totals */

@@ -41,6 +41,11 @@ for trace in "totals.dat", "events.dat":
     tell(f"errors with {of} are the two frees of the other domain", pairs == [
         ("gpu_take", "free"), ("malloc", "gpu_give")], pairs)
 
+    for option, kinds in (("--domain gpu", ["gpu_take"]), ("--domain heap", ["malloc"]), ("--domain heap,gpu", ["gpu_take", "malloc"]),
+                          ("--allocated-by gpu_take", ["gpu_take"]), ("--allocated-by other_149", [])):
+        seen = sorted(g["kind"] for g in load("groups", "--format", "json", *option.split(), trace))
+        tell(f"{option} with {of} selects the groups", seen == kinds, seen)
+
     status, out, err = run("export", trace, "--as", "collapsed", "-o", "-")
     lines = out.splitlines()
     tell(f"an export with {of} has both sites", status == 0 and len(lines) == 2, (status, out, err))

@@ -154,6 +154,15 @@ ANSWERS = [
     ("--group-leaked-allocations-min 1% --group-leaked-allocations-max 50%", "worker:2"),
     (f"--group-allocations-min 3 --from {s(four)}", "spread:1"),
     ("--group-leaked-allocations-max 1 --lifetime only_leaked", "other:1 last:1 deep:1 worker:1 big:1"),
+    # what was called
+    ("--allocated-by malloc", ALL.replace(" grow:1", "").replace(" last:1", "").replace(" pair_grow:1", "")),
+    ("--allocated-by realloc", "grow:1 last:1 pair_grow:1"),
+    ("--allocated-by calloc", ""),
+    ("--allocated-by calloc,realloc,malloc", ALL),
+    ("--allocated-by realloc --size-min 1k", "last:1"),
+    ("--domain heap", ALL),
+    ("--domain pool", ""),
+    ("--domain pool,heap --size-min 1M", "big:1"),
     # the rest
     ("--thread worker", "worker:2"),
     (f"--thread {info['pid']}", ALL.replace("worker:2 ", "")),
@@ -210,6 +219,9 @@ for options, words in (
         ("--from 90% --to 1us", "--from 90% and --to 1us: no value can match both"),
         ("--lifetime only_leakd", "--lifetime: invalid value 'only_leakd'; did you mean 'only_leaked'?"),
         ("--thread workre", "--thread: the recording has no thread 'workre'; did you mean 'worker'?"),
+        ("--allocated-by malloc,mallok",
+         "--allocated-by: the recording has no allocator function 'mallok'; did you mean 'malloc'?"),
+        ("--domain heap,pol", "--domain: the recording has no domain 'pol'; did you mean 'pool'?"),
         ("--marker fuor", "--marker: the recording has no marker 'fuor'; did you mean 'four'?"),
         ("--alive-at-2 1s", "--alive-at-2"),
         ("--size-mni 4", "did you mean --size-min?")):

@@ -161,6 +161,8 @@ static void test_text_property(void **state)
 		[MT_FILTER_KIND_THREAD] = {"1", "two words", "x..y"},
 		[MT_FILTER_KIND_MARKER] = {">5", "it's", "\"q\" '"},
 		[MT_FILTER_KIND_ADDRESS] = {"0", "0xff", "12"},
+		[MT_FILTER_KIND_FUNCTIONS] = {"malloc", "new,new[]", "pool free"},
+		[MT_FILTER_KIND_DOMAINS] = {"heap", "heap,pool", "gpu"},
 	};
 	unsigned seed = 1;
 
@@ -711,7 +713,8 @@ static void test_complete(void **state)
 	(void)state;
 	heap_init(&r);
 	completes(&r, "", 0,
-		"function:|source:|module:|group:|from:|to:|lifetime:|size>=|size<=|lifetime>=...");
+		"function:|source:|module:|group:|allocated_by:|domain:|from:|to:|lifetime:|"
+		"size>=...");
 	completes(&r, "si", 0, "size>=|size<=");
 	completes(&r, "parse si", 6, "size>=|size<=");
 	completes(&r, "si| parse", 0, "size>=|size<=");
@@ -725,6 +728,11 @@ static void test_complete(void **state)
 		"only_leaked |only_not_deallocated_in_current_range ...");
 	completes(&r, "arena:", 6, "main |thread ");
 	completes(&r, "mmapped=y", 8, "yes ");
+	fixture_group(&r.f, STACK(fixture_pc(&r.f, 0, "main", "", 0)), 1, 10, 1);
+	completes(&r, "allocated_by:", 13, "malloc ");
+	completes(&r, "allocated_by:new,m", 13, "new,malloc ");
+	completes(&r, "domain:", 7, "heap ");
+	completes(&r, "domain:x", 7, "(a domain such as heap or pool)");
 	completes(&r, "thread:w", 7, "worker ");
 	completes(&r, "thread:", 7, "main |worker ");
 	completes(&r, "thread:8", 7, "8 ");
