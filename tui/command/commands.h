@@ -172,7 +172,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "ascii", "WHEN", MT_OPTION_CHOICE, MT_OPTION_AT(ascii), \
 		"draw with ASCII characters only: auto (the default), always or never", \
 		"auto|always|never"}, \
-	{0, "triage", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(triage), \
+	{0, "triage", "FILE", MT_OPTION_ANY_TEXT, MT_OPTION_AT(triage), \
 		"keep judgements and notes about leaks in FILE (default: $MEMTUI_TRIAGE, else " \
 		"~/.local/state/memtui/triage/PROGRAM); empty: keep none", NULL}, \
 	{0, "fresh", NULL, MT_OPTION_FLAG, MT_OPTION_AT(fresh), \

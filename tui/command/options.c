@@ -317,6 +317,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 		if (!*value)
 			return no_text(option, value, err);
 		return set_text(arguments, option, value, err);
+	case MT_OPTION_ANY_TEXT: return set_text(arguments, option, value, err);
 	case MT_OPTION_NUMBER: return set_number(place, option, value, err);
 	case MT_OPTION_TIME:
 		return mt_options_time(place, value)

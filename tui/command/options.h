@@ -63,7 +63,8 @@ struct mt_arguments {
 
 enum mt_option_kind {
 	MT_OPTION_FLAG,        /* bool */
-	MT_OPTION_TEXT,        /* const char * */
+	MT_OPTION_TEXT,        /* const char *, not empty */
+	MT_OPTION_ANY_TEXT,    /* const char * */
 	MT_OPTION_CHOICE,      /* const char *: one of choices */
 	MT_OPTION_NUMBER,      /* uint64_t */
 	MT_OPTION_TIME,        /* uint64_t, ns */
