@@ -120,21 +120,21 @@ static struct mt_tree_row *new_row(struct mt_tree_state *t)
 }
 
 /* The end of the chain without branches that begins at node: nothing is allocated on its way. What
- * leads from the program's own last frame to malloc is folded. */
+ * leads from the program's own last frame to malloc is folded. Looking further expands nodes, which
+ * may move all of them. */
 static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames, bool *folded)
 {
 	*folded = false;
 	for (*frames = 0;; ++*frames) {
 		mt_tree_expand(b->tree, node);
-		const struct mt_tree_node *here = mt_tree_get(b->tree, node);
-		const struct mt_tree_node *next;
-
-		if (here->first_child == MT_NO_NODE)
+		if (mt_tree_get(b->tree, node)->first_child == MT_NO_NODE)
 			return node;
 		*folded = mt_tree_ends_here(b->tree, node);
 		if (*folded)
 			return node;
-		next = mt_tree_get(b->tree, here->first_child);
+		const struct mt_tree_node *here = mt_tree_get(b->tree, node);
+		const struct mt_tree_node *next = mt_tree_get(b->tree, here->first_child);
+
 		if (next->next_sibling != MT_NO_NODE
 			|| next->total.allocated_count != here->total.allocated_count)
 			return node;
