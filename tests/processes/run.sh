@@ -302,7 +302,7 @@ stands() { [ "$(sed -s 's/.*) //' /proc/"$recorder"/task/*/stat | cut -c1 | sort
 kill -STOP "$recorder"
 until_true stands
 said=$("$memtui" record -o other.dat -- "$memtui" attach 2>/dev/null)
-say "a list of recordings of which one does not answer" "$([ "$(echo "$said" | grep -cE "(^ +\? +\? +$recorder  \(does not answer)| attach$")" = 2 ] || echo "$said")"
+say "a list of recordings of which one does not answer" "$([ "$(echo "$said" | grep -cE "(^ +\? +\? +$recorder  \(does not answer)| $memtui attach$")" = 2 ] || echo "$said")"
 said=$("$memtui" attach 999999999 2>&1)
 say "attach says which recorder does not answer" "$(echo "$said" | grep -q "recorder [0-9]* does not" || echo "$said")"
 touch go
