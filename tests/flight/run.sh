@@ -31,7 +31,8 @@ offset() { # TRACE TYPE: of the first, or with a third argument the last block o
 # What the recorder had written when its events had ended: as if it had been killed then.
 without_end() { head -c "$(offset "$1" symbols)" "$1" >"$2"; }
 
-# record NAME CAP OPTIONS -- ARGUMENTS of flight: in $tmp/NAME.d/t.dat; sizes seen in $seen.
+# record NAME CAP OPTIONS -- ARGUMENTS of flight: in $tmp/NAME.d/t.dat; sizes seen in $seen. The program waits for as long as
+# it takes: on a busy machine the recorder may get no processor for 0.2 s, and then it would lose events.
 record() {
 	local name=$1 cap=$2 options=()
 	shift 2
@@ -39,7 +40,7 @@ record() {
 	shift
 	mkdir -p "$tmp/$name.d"
 	trace=$tmp/$name.d/t.dat
-	( read -r _ <"$tmp/watched"; exec "$memtui" record --max-size "$cap" -o "$trace" "${options[@]}" -- "$tmp/flight" "$@" >"$tmp/out" 2>"$tmp/err" ) &
+	( read -r _ <"$tmp/watched"; exec "$memtui" record --on-full wait --max-size "$cap" -o "$trace" "${options[@]}" -- "$tmp/flight" "$@" >"$tmp/out" 2>"$tmp/err" ) &
 	local front=$!
 	seen=$(python3 "$here/watch.py" "$trace" $front "$tmp/watched")
 	wait $front
@@ -66,7 +67,7 @@ for case in "1 200" "1 8000" "4 300" "1 200 --free-stacks" "2 300 --slack"; do
 	expect "below the limit: $name" $? "largest $largest, together $together, moments without a file $gone"
 	[ "$(tail -n 1 "$tmp/out")" = "$("$tmp/flight" $rounds $threads $keep | tail -n 1)" ]
 	expect "the program is undisturbed: $name" $? "$(cat "$tmp/out")"
-	"$memtui" record -f -o "$tmp/whole.dat" ${option:-} -- "$tmp/flight" $rounds $threads $keep >/dev/null 2>&1
+	"$memtui" record -f --on-full wait -o "$tmp/whole.dat" ${option:-} -- "$tmp/flight" $rounds $threads $keep >/dev/null 2>&1
 	if [ "$threads" = 1 ]; then same "totals: $name" "$trace" "$tmp/whole.dat" peaks; else same "totals: $name" "$trace" "$tmp/whole.dat"; fi
 	without_end "$trace" "$tmp/cut.dat"
 	same "totals by checkpoint and events: $name" "$trace" "$tmp/cut.dat" peaks
@@ -84,7 +85,7 @@ done
 record many 512K -- 3000000 1 300
 history=$(value "$trace" history_from_seconds)
 # a file is seen under its name as often as there were exchanges, if the look was quick enough; the trace itself knows better
-exchanges=$(python3 -c 'import sys; print(int(sys.argv[1]) // (512 * 1024 // 4))' "$("$memtui" record -f -o "$tmp/whole.dat" -- \
+exchanges=$(python3 -c 'import sys; print(int(sys.argv[1]) // (512 * 1024 // 4))' "$("$memtui" record -f --on-full wait -o "$tmp/whole.dat" -- \
 	"$tmp/flight" 3000000 1 300 >/dev/null 2>&1; stat -c %s "$tmp/whole.dat")")
 [ "$exchanges" -ge 10 ] && [ "$files" -ge 2 ]
 expect "at least ten exchanges" $? "$exchanges by bytes, $files files seen"
@@ -220,7 +221,7 @@ record large 512K -- 1200000 1 100000
 grep -qE 'the trace may exceed --max-size 512.0K: .* must hold them twice, .*give [0-9]+M or more$' "$tmp/err" &&
 	[ "$(value "$trace" limits | grep -c 'may exceed --max-size')" = 1 ]
 expect "a large live set exceeds the limit and says so" $? "$(cat "$tmp/err")"
-"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1200000 1 100000 >/dev/null 2>&1
+"$memtui" record -f --on-full wait -o "$tmp/whole.dat" -- "$tmp/flight" 1200000 1 100000 >/dev/null 2>&1
 same "a large live set: totals" "$trace" "$tmp/whole.dat" peaks
 record stopped 512K --over-size stop -- 1200000 1 100000
 grep -qE 'the recording was stopped: stacks and live blocks take .*give [0-9]+M or more$' "$tmp/err" && [ "$largest" -le 524288 ] && [ "$together" -le 524288 ]
@@ -250,7 +251,7 @@ for policy in exceed stop; do
 	[ "$(stat -c %s "$trace")" -le 524288 ] && [ "$(value "$trace" complete)" = True ]
 	expect "no new file can be made, $policy: in the end it is below the limit" $? "$(stat -c %s "$trace")"
 done
-"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 2000000 1 300 >/dev/null 2>&1
+"$memtui" record -f --on-full wait -o "$tmp/whole.dat" -- "$tmp/flight" 2000000 1 300 >/dev/null 2>&1
 start --max-size 512K -- 2000000 1 300
 mv "$trace" "$tmp/moved.dat"
 echo other >"$trace"
@@ -296,7 +297,7 @@ print(sorted((g["backtrace"][0]["function"], *(g["only_matched"][m] for m in ("l
     for g in json.load(sys.stdin)))'
 }
 record chains 512K -- 1500000 1 10000
-"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1500000 1 10000 >/dev/null 2>&1
+"$memtui" record -f --on-full wait -o "$tmp/whole.dat" -- "$tmp/flight" 1500000 1 10000 >/dev/null 2>&1
 for question in "--chain-length-min 3 --first-size-max 100" "--position-in-chain-min 5" "--first-size-min 200" "--chain-length-max 1" "--size-min 300"; do
 	want=$(found "$tmp/whole.dat" $question)
 	have=$(found "$trace" $question)

@@ -23,9 +23,9 @@ def groups(name):
 
 
 a, b = groups(sys.argv[1]), groups(sys.argv[2])
-wrong = [f"group {k[:80]}: {a.get(k)} and {b.get(k)}" for k in sorted(set(a) | set(b)) if a.get(k) != b.get(k)]
 x, y = (json.load(open(n + ".info")) for n in sys.argv[1:3])
-wrong += [f"{k}: {x[k]} and {y[k]}" for k in counts if x[k] != y[k]]
+wrong = [f"{k}: {x[k]} and {y[k]}" for k in ["lost_events"] + counts if x[k] != y[k]]
+wrong += [f"group {k[:80]}: {a.get(k)} and {b.get(k)}" for k in sorted(set(a) | set(b)) if a.get(k) != b.get(k)]
 if not a:
     wrong.append("there are no groups")
-print("; ".join(wrong[:3]) if wrong else "same")
+print("; ".join(wrong[:5]) if wrong else "same")
