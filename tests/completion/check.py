@@ -186,16 +186,19 @@ def check_program(shell):
 
 
 def typed(*lines):
-    """What an interactive bash writes to its terminal; each line is typed at its prompt."""
+    """What an interactive bash writes to its terminal; each line is typed at its prompt.
+
+    Readline draws the prompt again while it completes, and a read can end right behind it. Only bash writes "ready:" before a
+    prompt, once for each, so that no line is typed into the middle of another."""
     pid, fd = pty.fork()
     if pid == 0:
-        os.environ.update(INPUTRC='inputrc', TERM='dumb', PS1='now> ', COLUMNS='200')
+        os.environ.update(INPUTRC='inputrc', TERM='dumb', PS1='now> ', PROMPT_COMMAND='printf ready:', COLUMNS='200')
         os.execvp('bash', ['bash', '--norc', '--noprofile', '-i'])
     text, lines = b'', list(lines)
     try:
         while piece := os.read(fd, 65536):
             text += piece
-            if lines and text.endswith(b'now> '):
+            if lines and text.endswith(b'ready:now> '):
                 text += b'\n'
                 os.write(fd, lines.pop(0).encode())
     except OSError:  # the shell has ended
