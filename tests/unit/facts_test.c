@@ -169,7 +169,9 @@ static void spans_hold_all_numbers(void **state)
 		uint64_t end = 0;
 
 		for (uint32_t i = 0; i < count; i++) {
-			numbers[i] = random_next(&random) >> (20 + random_below(&random, 40));
+			uint64_t wide = (uint64_t)random_next(&random) << 32 | random_next(&random);
+
+			numbers[i] = wide >> (20 + random_below(&random, 40));
 			mt_span_set_add(&set, numbers[i]);
 			end = numbers[i] >= end ? numbers[i] + 1 : end;
 		}
