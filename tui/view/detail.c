@@ -113,7 +113,7 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	const struct mt_profile *p = &app->data.profile;
 	const struct mt_group *g = &p->groups[app->detail.group];
 	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16],
-		last[16], temporary[16], peak[16], own[16], matched[96];
+		last[16], temporary[16], peak[16], own[16], matched[96], sizes[64];
 	struct mt_screen *s = app->screen;
 
 	mt_data_metric(live, &app->data, g, MT_METRIC_LEAKED_SIZE);
@@ -136,9 +136,12 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	if (r.rows < 10)
 		return 1;
 	matched_words(app, g, matched);
+	if (g->min_size == g->max_size)
+		snprintf(sizes, sizeof sizes, "%s each", most);
+	else
+		snprintf(sizes, sizeof sizes, "%s to %s, average %s", least, most, average);
 	mt_drawf(s, r.row + 1, r.column, r.columns, MT_ROLE_TEXT,
-		" size %s to %s, average %s   at the peak %s   own peak %s", least, most, average,
-		peak, own);
+		" size %s   at the peak %s   own peak %s", sizes, peak, own);
 	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT,
 		" first %s   last %s   temporary %s%s", first, last, temporary, matched);
 	return 3;

@@ -150,14 +150,12 @@ static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const
 		g->live_count > rank->then_count ? g->live_count - rank->then_count : 0);
 	if (rank->estimated)
 		put(l, MT_ROLE_DIM, "available after a few seconds");
-	else if (rank->old_count && rank->old_count == rank->then_count)
+	else if (rank->old_count == rank->then_count)
 		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old,
 			then, young);
-	else if (rank->old_count)
+	else
 		put(l, MT_ROLE_TEXT, "at least %s older than %s; exact ages: available after exit",
 			old, then);
-	else
-		put(l, MT_ROLE_DIM, "available after exit");
 }
 
 /* Why there is nothing that only events tell. */
@@ -180,53 +178,61 @@ static const char *why_not(const struct mt_app *app)
 				      : "not available: the trace has no events";
 }
 
-static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+/* What a row of facts came to. */
+enum fact {
+	NOT_KNOWN,  /* the group's totals do not tell */
+	NOT_NEEDED, /* the totals above say it */
+	DRAWN,
+};
+
+static enum fact draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
 	struct mt_rank rank;
 
+	if (!s && g->live_count) {
+		if (!app->data.live)
+			return NOT_KNOWN;
+		mt_data_rank(&app->data, app->detail.group, &rank);
+		if (!rank.estimated && !rank.old_count)
+			return NOT_KNOWN;
+	}
 	put(&l, MT_ROLE_DIM, s && !s->live_count ? " lived   " : " age     ");
 	if (s) {
 		put_ages(&l, s->live_count ? s->live_ages : s->lifetimes);
 		put_usual(&l, s);
-	} else if (app->data.live && g->live_count) {
-		mt_data_rank(&app->data, app->detail.group, &rank);
-		put_ages_of_totals(&l, &rank, g);
 	} else if (!g->live_count) {
 		put(&l, MT_ROLE_DIM, "no block is live");
 	} else {
-		put(&l, MT_ROLE_DIM, "%s", why_not(app));
+		put_ages_of_totals(&l, &rank, g);
 	}
+	return DRAWN;
 }
 
-static void draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static enum fact draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
-	char size[MT_NUMBER_LEN];
 
-	mt_number_size(size, g->max_size);
+	if (!s)
+		return g->min_size == g->max_size ? NOT_NEEDED : NOT_KNOWN;
 	put(&l, MT_ROLE_DIM, " size    ");
-	if (s)
-		put_sizes(&l, s->sizes);
-	else if (g->min_size == g->max_size)
-		put(&l, MT_ROLE_TEXT, "all have %s", size);
-	else
-		put(&l, MT_ROLE_DIM, "%s", why_not(app));
+	put_sizes(&l, s->sizes);
+	return DRAWN;
 }
 
-static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static enum fact draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_profile *p = app->data.whole;
 
+	if (!s && p->thread_count != 1)
+		return NOT_KNOWN;
 	put(&l, MT_ROLE_DIM, " threads ");
-	if (!s && p->thread_count == 1)
+	if (!s)
 		put(&l, MT_ROLE_TEXT, "%s, the only one",
 			mt_strings_get(&p->strings, p->threads[0].name));
-	else if (!s)
-		put(&l, MT_ROLE_DIM, "%s", why_not(app));
 	for (uint32_t i = 0; s && i < s->thread_count; i++) {
 		const struct mt_survey_thread *t = &s->threads[i];
 		char count[MT_NUMBER_LEN], live[MT_NUMBER_LEN], name[64];
@@ -236,6 +242,36 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 		put(&l, MT_ROLE_TEXT, "%s ", mt_data_thread(name, p, t->thread));
 		put(&l, MT_ROLE_DIM, "%s live from %s %s  ", live, count, MT_PLURAL(count, "call"));
 	}
+	return DRAWN;
+}
+
+/* What is not known for one reason is one row, so that the source below gets the others. Returns
+ * how many rows it took. */
+static int draw_of_events(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+{
+	static const struct {
+		const char *name;
+		enum fact (*draw)(struct mt_app *, struct mt_rect, const struct mt_survey *);
+	} facts[] = {{"ages", draw_ages}, {"sizes", draw_sizes}, {"threads", draw_threads}};
+	char unknown[32] = "";
+	int row = r.row;
+
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+		struct mt_rect here = {row, r.column, 1, r.columns};
+		enum fact fact = facts[i].draw(app, here, s);
+		size_t len = strlen(unknown);
+
+		row += fact == DRAWN;
+		if (fact == NOT_KNOWN)
+			snprintf(unknown + len, sizeof unknown - len, "%s%s", len ? ", " : "",
+				facts[i].name);
+	}
+	if (*unknown) {
+		struct line l = {app, row++, r.column, r.column + r.columns};
+
+		put(&l, MT_ROLE_DIM, " blocks  %s %s", unknown, why_not(app));
+	}
+	return row - r.row;
 }
 
 static void put_site(struct line *l, const struct mt_free_site *site)
@@ -300,11 +336,14 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 		return score;
 	r.row += score < 2 ? 2 : score; /* mostly it takes two: the rest stays where it is */
 	draw_trend(app, (struct mt_rect){r.row, r.column, 1, r.columns});
-	draw_ages(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, s);
+	r.row++;
 	if (rows == 5) {
-		draw_sizes(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns}, s);
-		draw_threads(app, (struct mt_rect){r.row + 3, r.column, 1, r.columns}, s);
-		draw_sites(app, (struct mt_rect){r.row + 4, r.column, 1, r.columns});
+		rows = 2 + draw_of_events(app, r, s);
+		draw_sites(app, (struct mt_rect){r.row + rows - 2, r.column, 1, r.columns});
+	} else if (draw_ages(app, r, s) == NOT_KNOWN) {
+		struct line l = {app, r.row, r.column, r.column + r.columns};
+
+		put(&l, MT_ROLE_DIM, " age     %s", why_not(app));
 	}
 	return rows + (score < 2 ? 2 : score);
 }
