@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#define ELLIPSIS "\xe2\x80\xa6"
 #define PIECE 16 /* bytes that the longest form of a character takes */
 
 uint32_t mt_text_next(const char **text)
@@ -173,6 +174,29 @@ char *mt_text_line(const char *text)
 	mt_text_add(&line, MT_TEXT_LINE, text);
 	mt_buffer_add(&line, "", 1);
 	return (char *)line.data;
+}
+
+uint32_t mt_text_columns(const char *text)
+{
+	uint32_t columns = 0;
+
+	while (mt_text_next(&text))
+		columns++;
+	return columns;
+}
+
+char *mt_text_fitting(const char *text, uint32_t columns)
+{
+	struct mt_buffer out = {0};
+	const char *end = text;
+
+	if (mt_text_columns(text) <= columns)
+		return mt_strdup(text);
+	for (uint32_t i = 1; i < columns; i++) /* each is there: the text is longer */
+		mt_text_next(&end);
+	mt_buffer_add(&out, text, (size_t)(end - text));
+	mt_buffer_add(&out, ELLIPSIS, sizeof ELLIPSIS);
+	return (char *)out.data;
 }
 
 /* Spreadsheets look past blanks; some take the wide signs of East Asian text too. */

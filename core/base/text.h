@@ -38,6 +38,10 @@ void mt_text_put_csv(FILE *, const char *text);
 /* A copy of the same length for patterns: a wildcard stands for each byte of characters that are
  * not safe. Caller frees. */
 char *mt_text_wildcards(const char *text, char wildcard);
+/* Characters as a terminal counts them, wide ones apart. */
+uint32_t mt_text_columns(const char *text);
+/* The text, or as much of it as fits into so many columns with an ellipsis; caller frees. */
+char *mt_text_fitting(const char *text, uint32_t columns);
 /* The bytes of the whole characters among the first `most` bytes. */
 size_t mt_text_cut(const char *text, size_t most);
 

@@ -50,6 +50,7 @@ struct mt_report {
 	enum mt_histogram_of histogram;
 	const char *words; /* diff: what the metric stands for; NULL: its own words */
 	bool short_names;  /* text: template arguments as <…> */
+	uint32_t width;    /* text: of the terminal that shows it, which cuts names; 0: none does */
 	const char *path;  /* of the trace, where it is said what to run; may be NULL */
 	/* and what they did, which profile is without; or both NULL */
 	const struct mt_suppressions *suppressions;

@@ -152,13 +152,17 @@ static void summary_text(const struct sides *sides)
 	fputs("\n\n", a->out);
 }
 
-static struct mt_table *new_table(void)
+static struct mt_table *new_table(const struct mt_report *report)
 {
 	static const char *const headings[] = {"CHANGE", "BEFORE", "AFTER", "BLOCKS", "", "STATE",
 		"KIND", "BACKTRACE"};
 	static const bool numbers[] = {true, true, true, true, false, false, false, false};
 
-	return mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	struct mt_table *table =
+		mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+
+	mt_table_fit(table, report->width);
+	return table;
 }
 
 /* ---- all of it ---- */
@@ -218,7 +222,7 @@ static void write_csv(const struct sides *sides)
 
 static void write_text(const struct sides *sides)
 {
-	struct mt_table *table = new_table();
+	struct mt_table *table = new_table(sides->a);
 	uint32_t doubtful = 0;
 
 	summary_text(sides);

@@ -18,9 +18,14 @@ char *mt_report_one_line(const struct mt_report *report, const struct mt_backtra
 			mt_buffer_printf(&text, "%s...", separator);
 			break;
 		}
-		char *name = report->format == MT_FORMAT_TEXT
-			? mt_report_short_frame_name(report, &backtrace->frames[i])
-			: mt_report_frame_name(&backtrace->frames[i]);
+		char *name = mt_report_frame_name(&backtrace->frames[i]);
+
+		if (report->format == MT_FORMAT_TEXT && report->short_names) {
+			char *whole = name;
+
+			name = mt_name_fold(whole, "\xe2\x80\xa6", report->width > 0);
+			free(whole);
+		}
 
 		mt_buffer_printf(&text, "%s%s%s",
 			i > first   ? separator
@@ -207,6 +212,7 @@ static void text(const struct mt_metric_columns *columns, const struct mt_select
 	struct mt_table *table = mt_table_new(headings, numbers, count);
 
 	rows(columns, selection, NULL, table);
+	mt_table_fit(table, columns->report->width);
 	mt_table_print(table, columns->report->out);
 	mt_table_free(table);
 }

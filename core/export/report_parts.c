@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_LEAST 20 /* columns, of a name that is cut */
+
 bool mt_report_is_filtered(const struct mt_report *report)
 {
 	return (report->asked && mt_filter_active(report->asked))
@@ -308,6 +310,31 @@ char *mt_report_frame_place(const struct mt_backtrace_frame *frame)
 	if (!frame->line)
 		return mt_strdup(frame->source);
 	return mt_format("%s:%u", frame->source, frame->line);
+}
+
+void mt_report_put_frame(const struct mt_report *report, uint32_t before,
+	const struct mt_backtrace_frame *frame, const char *note)
+{
+	char *name = mt_report_short_frame_name(report, frame),
+	     *place = mt_report_frame_place(frame);
+	char *line = mt_text_line(name), *at = mt_text_line(place);
+	uint32_t rest = before + (*at ? 2 : 0) + mt_text_columns(note);
+	const char *shown = at;
+
+	if (report->width && rest + mt_text_columns(line) + mt_text_columns(at) > report->width) {
+		char *whole = line;
+
+		shown = base_name(at);
+		rest += mt_text_columns(shown);
+		line = mt_text_fitting(whole,
+			report->width > rest + NAME_LEAST ? report->width - rest : NAME_LEAST);
+		free(whole);
+	}
+	fprintf(report->out, "%s%s%s%s\n", line, *shown ? "  " : "", shown, note);
+	free(line);
+	free(at);
+	free(name);
+	free(place);
 }
 
 /* ---- the run ---- */

@@ -71,6 +71,11 @@ void mt_report_json_frame(struct mt_json *, const struct mt_backtrace_frame *);
 void mt_report_json_backtrace(struct mt_json *, const struct mt_backtrace *);
 /* The function's name, or module+0xoffset; caller frees. */
 char *mt_report_frame_name(const struct mt_backtrace_frame *);
+/* A frame in text: its name, its place, a note ("" or one that begins with blanks), the end of the
+ * line. before: columns of the line so far. On a terminal a line that would wrap loses directories
+ * first and then the end of the name, never the number of the line. */
+void mt_report_put_frame(const struct mt_report *, uint32_t before,
+	const struct mt_backtrace_frame *, const char *note);
 /* A name as text shows it: with --short-names without template arguments; caller frees. */
 char *mt_report_shorten(const struct mt_report *, const char *name);
 /* The same of a frame; caller frees. */

@@ -22,7 +22,10 @@ static struct mt_table *new_table(const struct mt_metric_columns *columns, const
 	}
 	headings[count] = name;
 	numbers[count++] = false;
-	return mt_table_new(headings, numbers, count);
+	struct mt_table *table = mt_table_new(headings, numbers, count);
+
+	mt_table_fit(table, columns->report->width);
+	return table;
 }
 
 /* ---- rows ---- */

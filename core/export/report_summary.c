@@ -119,21 +119,39 @@ static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32
 			mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
-		char *name = mt_report_short_frame_name(report, &backtrace->frames[i]);
-		char *place = mt_report_frame_place(&backtrace->frames[i]);
+		int before = fprintf(report->out, "       ");
 
-		fputs("       ", report->out);
-		mt_text_put(report->out, MT_TEXT_LINE, name);
-		fputs(*place ? "  " : "", report->out);
-		mt_text_put(report->out, MT_TEXT_LINE, place);
-		fputs(backtrace->frames[i].inlined ? "  (inlined)\n"
+		mt_report_put_frame(report, (uint32_t)before, &backtrace->frames[i],
+			backtrace->frames[i].inlined ? "  (inlined)"
 				: backtrace->frames[i].by_frame_pointer
-				? "  (no call frame information)\n"
-				: "\n",
-			report->out);
-		free(name);
-		free(place);
+				? "  (no call frame information)"
+				: "");
 	}
+}
+
+/* Groups without any of what they are sorted by come last, and say nothing where nobody asked for
+ * them. */
+static uint64_t worth_showing(const struct mt_metric_columns *columns,
+	const struct mt_selection *selection)
+{
+	const struct mt_report *report = columns->report;
+	uint64_t count = selection->count;
+
+	while (!report->ascending && !mt_report_is_filtered(report) && count
+		&& !mt_metric_value(columns->of, &columns->of->groups[selection->groups[count - 1]],
+			report->sort))
+		count--;
+	return count;
+}
+
+/* A program that frees all at its end has nothing left to be shown. */
+static void say_where_next(const struct mt_report *report)
+{
+	if (!report->path || report->sort != MT_METRIC_LEAKED_SIZE || !mt_report_heap_peak(report))
+		return;
+	fputs("\nnext steps\n  memtui report --sort at_peak_size ", report->out);
+	mt_text_put(report->out, MT_TEXT_LINE, report->path);
+	fputs("  shows the largest groups at the peak\n", report->out);
 }
 
 int mt_report_summary(const struct mt_report *report, struct mt_err *err)
@@ -145,9 +163,10 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 
 	if (status >= 0) {
 		struct mt_metric_columns columns;
-		uint64_t end = selection.count;
+		uint64_t end;
 
 		mt_metric_columns_init(&columns, report, mt_report_sorted_by(report));
+		end = worth_showing(&columns, &selection);
 		if (report->count && report->skip + report->count < end)
 			end = report->skip + report->count;
 		totals(report, &selection);
@@ -161,6 +180,8 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 			mt_metric_info(report->profile, report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
 			group(&columns, i + 1, selection.groups[i], &backtrace);
+		if (selection.count && !end)
+			say_where_next(report);
 		mt_report_unused_rules(report);
 	}
 	mt_backtrace_free(&backtrace);

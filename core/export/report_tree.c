@@ -13,6 +13,7 @@ struct level {
 	uint32_t shown;        /* children printed so far */
 	uint32_t omitted;      /* children left out */
 	struct mt_group total; /* of those */
+	uint32_t indent;
 };
 
 struct walk {
@@ -89,43 +90,73 @@ static double share_of(const struct mt_report *report, const struct mt_group *pa
 		     : 0;
 }
 
-/* The columns before the name. */
-static void numbers_text(struct walk *walk, uint32_t depth, const struct mt_group *total,
+/* ± is one column. */
+static void put_number(FILE *out, const char *number, uint32_t width)
+{
+	uint32_t columns = mt_text_columns(number);
+
+	fprintf(out, "%*s%s", width > columns ? (int)(width - columns) : 0, "", number);
+}
+
+/* The columns before the name; returns how many characters they take. */
+static uint32_t numbers_text(struct walk *walk, uint32_t indent, const struct mt_group *total,
 	const struct mt_group *self)
 {
 	const struct mt_report *report = walk->report;
 	const struct mt_group *all = &mt_tree_get(walk->tree, 0)->total;
 	char total_text[MT_METRIC_LEN], self_text[MT_METRIC_LEN];
-	uint32_t indent = depth * 2;
+	uint32_t width = report->exact ? 15 : 10, before = 2 * width + 2;
+	uint32_t most = report->width ? report->width / 3 : INDENT_MAX;
 
 	mt_report_metric(total_text, report, total, report->sort);
 	mt_report_metric(self_text, report, self, report->sort);
-	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text,
-		report->exact ? 15 : 10, self_text);
+	put_number(report->out, total_text, width);
+	fputs("  ", report->out);
+	put_number(report->out, self_text, width);
 	if (mt_metric_sums(report->profile, report->sort))
-		fprintf(report->out, "  %5.1f%%", share_of(report, total, all));
-	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
+		before += (uint32_t)fprintf(report->out, "  %5.1f%%", share_of(report, total, all));
+	indent *= 2;
+	return before
+		+ (uint32_t)fprintf(report->out, "  %*s", (int)(indent > most ? most : indent), "");
+}
+
+/* Where the program's own functions end, so does the tree that people read: what leads on to malloc
+ * is part of that row, as on the screen. --min-percent 0 shows all. */
+static bool ends_here(const struct walk *walk, uint32_t node)
+{
+	return walk->report->format == MT_FORMAT_TEXT && walk->report->min_percent > 0
+		&& mt_tree_ends_here(walk->tree, node);
+}
+
+/* On a terminal, what takes all of its caller stays below it, so that deep chains leave room for
+ * names. */
+static uint32_t indent_of(const struct walk *walk, uint32_t node)
+{
+	const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
+	const struct mt_report *report = walk->report;
+
+	if (!walk->depth)
+		return 0;
+	uint64_t value = mt_metric_value(report->profile, &at->total, report->sort);
+	bool all = report->width && value
+		&& value
+			== mt_metric_value(report->profile,
+				&mt_tree_get(walk->tree, at->parent)->total, report->sort);
+
+	return walk->levels[walk->depth - 1].indent + (at->parent && all ? 0 : 1);
 }
 
 static void enter_text(struct walk *walk, uint32_t node)
 {
-	const struct mt_report *report = walk->report;
+	bool ends = ends_here(walk, node);
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
 	struct mt_backtrace_frame frame;
 
 	mt_tree_label(walk->tree, node, &frame);
-	numbers_text(walk, at->depth, &at->total, &at->self);
-	char *name = mt_report_short_frame_name(report, &frame);
-	char *place = mt_report_frame_place(&frame);
-
-	mt_text_put(report->out, MT_TEXT_LINE, name);
-	if (*place) {
-		fputs("  ", report->out);
-		mt_text_put(report->out, MT_TEXT_LINE, place);
-	}
-	putc('\n', report->out);
-	free(name);
-	free(place);
+	mt_report_put_frame(walk->report,
+		numbers_text(walk, indent_of(walk, node), &at->total,
+			ends ? &at->total : &at->self),
+		&frame, "");
 }
 
 static void enter(struct walk *walk, uint32_t node)
@@ -137,7 +168,8 @@ static void enter(struct walk *walk, uint32_t node)
 	else
 		enter_text(walk, node);
 	MT_GROW(walk->levels, walk->depth, walk->capacity);
-	walk->levels[walk->depth++] = (struct level){0};
+	walk->levels[walk->depth] = (struct level){.indent = indent_of(walk, node)};
+	walk->depth++;
 }
 
 /* ---- what is left out ---- */
@@ -154,7 +186,7 @@ static void omitted_row(struct walk *walk, const struct level *level)
 		mt_report_csv_end(walk->report);
 		return;
 	}
-	numbers_text(walk, walk->depth, &level->total, &level->total);
+	numbers_text(walk, level->indent + 1, &level->total, &level->total);
 	fprintf(out, "... %u %s\n", level->omitted,
 		walk->share == walk->report->sort ? "smaller" : "more");
 }
@@ -208,6 +240,8 @@ static uint32_t to_show(struct walk *walk, uint32_t node)
 static uint32_t first_child(struct walk *walk, uint32_t node)
 {
 	if (walk->report->levels && mt_tree_get(walk->tree, node)->depth >= walk->report->levels)
+		return MT_NO_NODE;
+	if (ends_here(walk, node))
 		return MT_NO_NODE;
 	mt_tree_expand(walk->tree, node);
 	return to_show(walk, mt_tree_get(walk->tree, node)->first_child);

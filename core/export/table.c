@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HIDDEN UINT32_MAX
+#define ALWAYS_SHOWN 4 /* columns */
+#define LAST_LEAST 24  /* characters, of a cell that is cut */
+
 struct mt_table {
 	const char *const *headings;
 	const bool *numbers;
 	uint32_t columns;
 	char **cells;
 	uint32_t count, capacity;
+	uint32_t width; /* of a line; 0: any */
 };
 
 struct mt_table *mt_table_new(const char *const *headings, const bool *numbers, uint32_t columns)
@@ -29,21 +34,15 @@ void mt_table_cell(struct mt_table *table, const char *text)
 	table->cells[table->count++] = mt_text_line(text);
 }
 
-/* Characters as a terminal counts them, wide ones apart. */
-static uint32_t width_of(const char *text)
-{
-	uint32_t width = 0;
-
-	while (mt_text_next(&text))
-		width++;
-	return width;
-}
-
+/* width HIDDEN: nothing is printed. */
 static void print_cell(const struct mt_table *table, FILE *out, const char *text, uint32_t column,
 	uint32_t width)
 {
-	int pad = (int)(width - width_of(text));
 	bool last = column + 1 == table->columns;
+
+	if (width == HIDDEN)
+		return;
+	int pad = (int)(width - mt_text_columns(text));
 
 	if (column)
 		fputs("  ", out);
@@ -56,18 +55,48 @@ static void print_cell(const struct mt_table *table, FILE *out, const char *text
 		putc('\n', out);
 }
 
-void mt_table_print(const struct mt_table *table, FILE *out)
+void mt_table_fit(struct mt_table *table, uint32_t width)
+{
+	table->width = width;
+}
+
+/* The last column gets what the others leave. If that is too little, numbers are hidden, the last
+ * ones first. */
+static void fit(struct mt_table *table, uint32_t *widths)
+{
+	uint32_t before = 0, last = table->columns - 1;
+
+	for (uint32_t i = 0; i < last; i++)
+		before += widths[i] + 2;
+	for (uint32_t i = last; i-- > ALWAYS_SHOWN && table->width < before + LAST_LEAST;) {
+		if (!table->numbers[i])
+			continue;
+		before -= widths[i] + 2;
+		widths[i] = HIDDEN;
+	}
+	for (uint32_t i = last; i < table->count; i += table->columns) {
+		char *whole = table->cells[i];
+		uint32_t room = table->width > before ? table->width - before : 0;
+
+		table->cells[i] = mt_text_fitting(whole, room > LAST_LEAST ? room : LAST_LEAST);
+		free(whole);
+	}
+}
+
+void mt_table_print(struct mt_table *table, FILE *out)
 {
 	uint32_t *widths = mt_alloc(table->columns * sizeof *widths);
 
 	for (uint32_t i = 0; i < table->columns; i++)
-		widths[i] = width_of(table->headings[i]);
+		widths[i] = mt_text_columns(table->headings[i]);
 	for (uint32_t i = 0; i < table->count; i++) {
-		uint32_t width = width_of(table->cells[i]);
+		uint32_t width = mt_text_columns(table->cells[i]);
 
 		if (width > widths[i % table->columns])
 			widths[i % table->columns] = width;
 	}
+	if (table->width)
+		fit(table, widths);
 	for (uint32_t i = 0; i < table->columns; i++)
 		print_cell(table, out, table->headings[i], i, widths[i]);
 	for (uint32_t i = 0; i < table->count; i++)

@@ -148,6 +148,30 @@ char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters)
 	return out;
 }
 
+const char *mt_name_base(const char *folded)
+{
+	const char *base = folded;
+	size_t depth = 0;
+
+	for (const char *at = folded; *at && (depth || !operator_begins(folded, at)); at++) {
+		if (strchr("<({[", *at) && (depth || at > base))
+			depth++;
+		else if (strchr(">)}]", *at) && depth)
+			depth--;
+		else if (!depth && !strncmp(at, "::", 2) && at[2] && !strchr("<({[", at[2]))
+			base = at + 2;
+	}
+	return base;
+}
+
+size_t mt_name_base_len(const char *folded)
+{
+	const char *base = mt_name_base(folded);
+	size_t len = strcspn(base, "<({[");
+
+	return len && !operator_begins(folded, base) ? len : strlen(base);
+}
+
 char *mt_name_shorten(const char *name)
 {
 	return mt_name_fold(name, ELLIPSIS, false);

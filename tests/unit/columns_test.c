@@ -1,5 +1,6 @@
 /* Columns that a profile brings along: one for each fold rule, as lists, orders, filters, folds and
  * reports show them. */
+#include "core/base/text.h"
 #include "core/export/report.h"
 #include "core/query/callers.h"
 #include "core/query/fold.h"
@@ -392,6 +393,23 @@ static char *report(struct program *p, enum mt_format format,
 	return text;
 }
 
+static uint32_t column_of(const char *text, const char *word)
+{
+	const char *at = strstr(text, word), *line = at;
+
+	assert_non_null(at);
+	while (line > text && line[-1] != '\n')
+		line--;
+	return mt_text_columns(line) - mt_text_columns(at);
+}
+
+/* Whether two words of different lines begin in the same column: ± is one. */
+static void aligned(const char *text, const char *one, const char *other)
+{
+	if (column_of(text, one) != column_of(text, other))
+		fail_msg("'%s' is not below '%s' in: %s", other, one, text);
+}
+
 static void test_reports(void **state)
 {
 	struct program p;
@@ -423,6 +441,7 @@ static void test_reports(void **state)
 	free(text);
 	text = report(&p, MT_FORMAT_TEXT, mt_report_tree);
 	has(text, "9 ±133%");
+	aligned(text, "FUNCTION", "[all]");
 	free(text);
 	fixture_free(&p.f);
 }

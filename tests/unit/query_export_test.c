@@ -1,5 +1,6 @@
 #include "tests/unit/query_fixture.h"
 
+#include "core/base/text.h"
 #include "core/export/json.h"
 #include "core/export/number.h"
 #include "core/export/report.h"
@@ -312,6 +313,104 @@ static void test_lost_marks(void **state)
 	fixture_free(&f);
 }
 
+static char *terminal_text(int (*report)(const struct mt_report *, struct mt_err *),
+	const struct fixture *f, uint32_t width)
+{
+	struct mt_report r = {
+		.format = MT_FORMAT_TEXT,
+		.profile = &f->profile,
+		.symbols = &f->symbols,
+		.sort = MT_METRIC_LEAKED_SIZE,
+		.short_names = width > 0,
+		.width = width,
+		.min_percent = 0.5,
+		.path = "t.dat",
+	};
+	struct mt_err err = {0};
+	char *text;
+	size_t len;
+
+	r.out = open_memstream(&text, &len);
+	assert_int_equal(report(&r, &err), 0);
+	fclose(r.out);
+	return text;
+}
+
+#define LONG_CLASS "Registry<std::map<std::string, int>, std::less<std::string> >"
+#define LONG_NAME LONG_CLASS "::insert(std::string const&, std::vector<int> const&)"
+
+/* main calls a function with a long name, through it a deep chain, and in the end the library. */
+static void long_names(struct fixture *f, uint64_t kept)
+{
+	uint32_t stack[33] = {0}, module;
+
+	fixture_init(f);
+	f->profile.info.ended = 1;
+	f->profile.info.peak_bytes = 400;
+	module = fixture_module(f, "/bin/m", 0);
+	stack[0] = fixture_pc(f, module, "main", "a/very/long/directory/of/the/source/a.c", 1);
+	for (int i = 1; i < 31; i++)
+		stack[i] = fixture_pc(f, module, LONG_NAME,
+			"a/very/long/directory/of/the/source/b.cc", 1234);
+	stack[31] = fixture_pc(f, module, "std::string::_M_create(unsigned long)", "", 0);
+	fixture_group(f, stack, 4, 100, kept);
+}
+
+/* On a terminal no line is wider than it, and numbers of lines are whole. */
+static void test_terminal(void **state)
+{
+	static int (*const reports[])(const struct mt_report *,
+		struct mt_err *) = {mt_report_groups, mt_report_tree, mt_report_summary};
+	struct fixture f;
+
+	(void)state;
+	long_names(&f, 2);
+	for (int i = 0; i < 3; i++) {
+		char *text = terminal_text(reports[i], &f, 80);
+
+		for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			if (mt_text_columns(line) > 80)
+				fail_msg("wider than 80 columns: %s", line);
+			*end = '\n';
+		}
+		holds(text, i ? "b.cc:1234\n" : "Registry<\xe2\x80\xa6>::insert(\xe2\x80\xa6) <",
+			true);
+		holds(terminal_text(reports[i], &f, 0), LONG_NAME, true);
+	}
+	fixture_free(&f);
+}
+
+/* What leads to malloc is part of the function of the program's own that begins it. */
+static void test_tree_ends(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	long_names(&f, 2);
+	holds(terminal_text(mt_report_tree, &f, 0), "_M_create", false);
+	holds(terminal_text(mt_report_tree, &f, 80), "200B        200B  100.0%", true);
+	holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, false), "_M_create", true);
+	holds(report_text(mt_report_tree, &f, MT_FORMAT_JSON, false), "_M_create", true);
+	fixture_free(&f);
+}
+
+/* A program that frees all at its end has no largest leaks, and had a peak. */
+static void test_nothing_leaked(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	long_names(&f, 0);
+	holds(terminal_text(mt_report_summary, &f, 0), "0 of 1 group by leaked_size", true);
+	holds(terminal_text(mt_report_summary, &f, 0),
+		"\n  memtui report --sort at_peak_size t.dat  shows", true);
+	fixture_free(&f);
+	long_names(&f, 1);
+	holds(terminal_text(mt_report_summary, &f, 0), "next steps", false);
+	fixture_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +422,9 @@ int main(void)
 		cmocka_unit_test(test_estimates),
 		cmocka_unit_test(test_equal_times),
 		cmocka_unit_test(test_lost_marks),
+		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_tree_ends),
+		cmocka_unit_test(test_nothing_leaked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "core/query/rows.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 struct program {
 	struct fixture f;
@@ -243,6 +244,32 @@ static void test_short_names(void **state)
 	}
 }
 
+/* Where there is room for no more. */
+static void test_base_names(void **state)
+{
+	static const char *const names[][2] = {
+		{"main", "main"},
+		{"a::b::make<~>(~)", "make"},
+		{"A<~>::f(~) const", "f"},
+		{"(anonymous namespace)::f(~)", "f"},
+		{"A<~>::operator()(~) const", "operator()(~) const"},
+		{"std::operator<< <~>(~)", "operator<< <~>(~)"},
+		{"<~ as core::Drop>::drop", "drop"},
+		{"f(int)::{lambda(~)#1}", "f"},
+		{"ends::", "ends::"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char base[64];
+
+		snprintf(base, sizeof base, "%.*s", (int)mt_name_base_len(names[i][0]),
+			mt_name_base(names[i][0]));
+		assert_string_equal(names[i][1], base);
+	}
+}
+
 static void test_folded_names(void **state)
 {
 	static const char *const names[][2] = {
@@ -280,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_callers),
 		cmocka_unit_test(test_callers_of_nothing),
 		cmocka_unit_test(test_short_names),
+		cmocka_unit_test(test_base_names),
 		cmocka_unit_test(test_folded_names),
 	};
 

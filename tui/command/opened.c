@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static int finish_output(FILE *out, const char *name, struct mt_err *err)
 {
@@ -71,8 +73,18 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 		what_is_missing(o, arguments, lifetimes));
 }
 
+/* On a terminal names are short and lines do not wrap; a pipe or a file gets them whole. */
+static uint32_t terminal_width(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
+	int fd = fileno(arguments->out ? arguments->out : stdout);
+
 	return (struct mt_report){
 		.out = arguments->out ? arguments->out : stdout,
 		.output = arguments->output,
@@ -107,7 +119,8 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.histogram = arguments->histogram && !strcmp(arguments->histogram, "lifetime")
 			? MT_HISTOGRAM_LIFETIME
 			: MT_HISTOGRAM_SIZE,
-		.short_names = arguments->short_names,
+		.short_names = arguments->short_names || isatty(fd),
+		.width = terminal_width(fd),
 		.path = arguments->operands[0],
 		.suppressions = o->rules,
 		.suppressed = o->judged ? &o->suppressed : NULL,

@@ -132,12 +132,14 @@ struct mt_option {
 		MT_ROWS_BY_CHOICES}
 #define MT_OPTIONS_MIN_PERCENT \
 	{0, "min_percent", "P", MT_OPTION_PERCENT, MT_OPTION_AT(min_percent), \
-		"tree: leave out functions with less than P percent of the total (default: 0.5); " \
-		"0 shows all", NULL}
+		"tree: leave out functions with less than P percent of the total (default: 0.5), " \
+		"and in text what leads from the program's own functions to malloc; 0 shows all", \
+		NULL}
 #define MT_PERCENT_OF_TREE 0.5
 #define MT_OPTIONS_NAMES \
 	{0, "short_names", NULL, MT_OPTION_FLAG, MT_OPTION_AT(short_names), \
-		"in text: shorten names, without template arguments", NULL}
+		"in text: shorten names, without template arguments, as a terminal gets them", \
+		NULL}
 #define MT_OPTIONS_SUPPRESS \
 	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), \
 		"hide the leaks that FILE names, in the syntax of LeakSanitizer or valgrind; " \
