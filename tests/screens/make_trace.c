@@ -1,7 +1,8 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
  * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what
  * else a log has; later is another run of a changed program; plus and dash name a source as no
- * source is called; root, child and grandchild are processes of one session; demo is what
+ * source is called; clockless has estimates of times;
+ * root, child and grandchild are processes of one session; demo is what
  * tests/programs/demo.c does, at a tenth of its rate. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
@@ -415,6 +416,8 @@ int main(int argc, char **argv)
 	seconds = strcmp(kind, "begun") ? seconds : 0;
 	describe(&m);
 	add_stacks(&m);
+	if (!strcmp(kind, "clockless"))
+		m.profile.info.counters[MT_COUNTER_UNKNOWN_RATE] = 1;
 	if (!strcmp(kind, "log"))
 		add_log(&m);
 	if (!strcmp(kind, "root") || !strcmp(kind, "child") || !strcmp(kind, "grandchild"))

@@ -31,7 +31,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch" "$scratch.waits"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
 "$build/tests/screens/make_trace" "$scratch/short.dat" 25 || exit 1
-for kind in totals log later freed halted bare broken begun plus dash; do
+for kind in totals log later freed halted bare broken begun clockless plus dash; do
 	"$build/tests/screens/make_trace" "$scratch/$kind.dat" 100 $kind || exit 1
 done
 "$build/tests/screens/make_trace" "$scratch/demo.dat" 60 demo || exit 1

@@ -45,6 +45,32 @@ static const struct step unmarked[] = {
 	{"where nothing is marked, that is said", "g+++++n", "there are no marks", NULL},
 };
 
+/* Of a clock whose rate is not known, all times are estimates but the beginning. */
+static void check_estimates(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->source};
+	struct terminal terminal;
+	char path[1024];
+	char *argv[] = {t->memtui, "open", path, NULL};
+
+	snprintf(path, sizeof path, "%s/clockless.dat", t->scratch);
+	terminal_start(&terminal, 24, 80, &s, argv);
+	check_answer(t, &terminal, "5", " ~50.00s ", "the middle of the graph is an estimate");
+	char *screen = terminal_text(&terminal);
+
+	tell(t, strstr(screen, "~1m40s\n") && strstr(screen, " 0s ") && !strstr(screen, "~0s"),
+		"so is its end, and its beginning is none");
+	free(screen);
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal), "the screen closes");
+	terminal_close(&terminal);
+	open_trace(t, &terminal, 24, 80, NULL);
+	check_answer(t, &terminal, "5", " 50.00s ", "times of a good clock are none");
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal), "and so does that one");
+	terminal_close(&terminal);
+}
+
 /* A running program: its markers come as they are set, and a pause is seen while it goes on. */
 static void check_live(struct tests *t)
 {
@@ -85,6 +111,8 @@ int main(int argc, char **argv)
 		check_golden(&t, &goldens[i]);
 	check_steps(&t, "timeline", &small, steps, sizeof steps / sizeof *steps);
 	check_steps(&t, "timeline", &small, unmarked, sizeof unmarked / sizeof *unmarked);
+	if (wanted("estimates"))
+		check_estimates(&t);
 	if (wanted("live"))
 		check_live(&t);
 	return t.failed != 0;
