@@ -224,8 +224,10 @@ static int save(const char *directory, const char *trace_path, bool keep, struct
 
 	if (!result)
 		result = move_all(directory, before, ".", keep, err);
-	if (!result)
-		mt_command_say("saved %s; 'memtui open %s' shows it", name, name);
+	if (!result) { /* two lines, so that neither wraps in 80 columns */
+		mt_command_say("saved %s", name);
+		mt_command_say("'memtui open %s' shows it", name);
+	}
 	free(before);
 	return result;
 }

@@ -126,6 +126,11 @@ static char *legend_text(const struct mt_backtrace_frame *frame, int room, bool 
 		folded = mt_name_fold(function, mt_glyph(utf8, MT_GLYPH_ELLIPSIS), true);
 		free(whole);
 		whole = mt_format("%.280s%s", folded, line);
+		if (mt_text_width(whole) > room) {
+			free(whole);
+			whole = mt_format("%.*s%s", (int)mt_name_base_len(folded),
+				mt_name_base(folded), line);
+		}
 		free(folded);
 	}
 	fitting = mt_fit_source(whole, room, utf8);
