@@ -129,6 +129,9 @@ static void place_callees(struct layout *l)
 	bool descending = mt_tree_metric(l->tree) == l->icicle->metric;
 	struct run run = {0};
 
+	/* zooming into such a bar shows what leads on to malloc */
+	if (l->above && mt_tree_ends_here(l->tree, node))
+		return;
 	l->runs = 0;
 	mt_tree_expand(l->tree, node);
 	end += placed ? l->icicle->total : mt_tree_get(l->tree, node)->children_value;

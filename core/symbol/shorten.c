@@ -148,20 +148,26 @@ char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters)
 	return out;
 }
 
-const char *mt_name_base(const char *folded)
+const char *mt_name_inner(const char *folded)
 {
-	const char *base = folded;
 	size_t depth = 0;
 
 	for (const char *at = folded; *at && (depth || !operator_begins(folded, at)); at++) {
-		if (strchr("<({[", *at) && (depth || at > base))
+		if (strchr("<({[", *at) && (depth || at > folded))
 			depth++;
 		else if (strchr(">)}]", *at) && depth)
 			depth--;
 		else if (!depth && !strncmp(at, "::", 2) && at[2] && !strchr("<({[", at[2]))
-			base = at + 2;
+			return at + 2;
 	}
-	return base;
+	return NULL;
+}
+
+const char *mt_name_base(const char *folded)
+{
+	for (const char *inner = folded; inner; inner = mt_name_inner(folded))
+		folded = inner;
+	return folded;
 }
 
 size_t mt_name_base_len(const char *folded)

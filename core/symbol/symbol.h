@@ -131,6 +131,8 @@ char *mt_demangle(const char *raw);
 char *mt_name_shorten(const char *name);
 /* The same with another ellipsis, and with the last list of parameters as (…). Caller frees. */
 char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters);
+/* Of a folded name: what stands behind its first namespace or class; NULL: there is none. */
+const char *mt_name_inner(const char *folded);
 /* Of a folded name: the function alone, without namespaces and classes, and how much of it stands
  * before template arguments and parameters. */
 const char *mt_name_base(const char *folded);

@@ -37,7 +37,11 @@ static void test_names(void **state)
 	is(mt_fit_name(name, 60, true, false), name);
 	is(mt_fit_name(name, 45, true, false), "app::Cache<…>::put(std::vector<…> const&)");
 	is(mt_fit_name(name, 40, true, false), "app::Cache<…>::put(…)");
-	is(mt_fit_name(name, 15, false, false), "app:~>::put(~)");
+	is(mt_fit_name(name, 20, true, false), "…Cache<…>::put(…)");
+	is(mt_fit_name(name, 15, false, false), "~put(~)");
+	is(mt_fit_name(name, 6, true, false), "…ut(…)");
+	is(mt_fit_name(name, 5, true, false), "p…(…)");
+	is(mt_fit_name("a::b::c::operator()(int) const", 20, true, false), "…operator()(…) const");
 	is(mt_fit_name(name, 20, true, true), "app::C…<int> const&)");
 	is(mt_fit_name("std::vector<int> app::make<int>(int)", 20, true, false),
 		"app::make<…>(int)");

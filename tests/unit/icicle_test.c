@@ -388,10 +388,38 @@ static void test_property(void **state)
 	}
 }
 
+/* What leads from the program's own functions to malloc has no bars until it is zoomed into. */
+static void test_ends(void **state)
+{
+	struct scene s;
+	char text[4096];
+
+	(void)state;
+	fixture_init(&s.f);
+	uint32_t m = fixture_module(&s.f, "/bin/p", 0);
+	uint32_t main_ = fixture_pc(&s.f, m, "main", "x.c", 1);
+	uint32_t parse = fixture_pc(&s.f, m, "parse", "x.c", 2);
+	uint32_t string = fixture_pc(&s.f, m, "std::string::_M_create(unsigned long)", "", 0);
+	uint32_t new_ = fixture_pc(&s.f, m, "operator new(unsigned long)", "", 0);
+
+	fixture_group(&s.f, STACK(main_, parse, string, new_), 2, 10, 2);
+	scene_open(&s, false, MT_METRIC_LEAKED_SIZE);
+	lay_out(&s, 4, 10);
+	assert_string_equal("[[[[\nmmmm\npppp\n", picture(&s, text));
+	uint32_t node = first_callee(&s, first_callee(&s, mt_tree_root(s.tree)));
+
+	mt_icicle_begin(&s.icicle, &s.f.profile, s.tree, node, 7, 0, 4);
+	mt_icicle_extend(&s.icicle, &s.f.profile, s.tree, 10);
+	assert_string_equal("pppp\nssss\n", picture(&s, text));
+	scene_close(&s);
+	fixture_free(&s.f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_property),

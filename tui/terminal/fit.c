@@ -57,6 +57,22 @@ char *mt_fit_middle(const char *text, int width, bool utf8)
 	return joined(text, within(text, head), last_of(text, width - 1 - head), utf8);
 }
 
+/* Namespaces and classes go before anything of the function's own name does. */
+static char *fit_inner(const char *folded, int width, bool utf8)
+{
+	const char *inner = mt_text_width(folded) > width ? mt_name_inner(folded) : NULL;
+
+	while (inner && mt_text_width(inner) + 1 > width && mt_name_inner(inner))
+		inner = mt_name_inner(inner);
+	if (!inner)
+		return mt_fit_middle(folded, width, utf8);
+	if (width > 1
+		&& mt_text_width(inner) == width) /* without an ellipsis it would look whole */
+		return joined(folded, folded, last_of(inner, width - 1), utf8);
+	return mt_text_width(inner) > width ? mt_fit_middle(inner, width, utf8)
+					    : joined(folded, folded, inner, utf8);
+}
+
 char *mt_fit_name(const char *name, int width, bool utf8, bool whole)
 {
 	char *folded, *fitting;
@@ -68,7 +84,7 @@ char *mt_fit_name(const char *name, int width, bool utf8, bool whole)
 		free(folded);
 		folded = mt_name_fold(name, mt_glyph(utf8, MT_GLYPH_ELLIPSIS), true);
 	}
-	fitting = mt_fit_middle(folded, width, utf8);
+	fitting = fit_inner(folded, width, utf8);
 	free(folded);
 	return fitting;
 }

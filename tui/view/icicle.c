@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_LEAST 20  /* columns, before the value has any */
+#define PERCENT_ROOM 8 /* of " 100.0%" and a blank */
+
 static struct mt_icicle_state *state_of(struct mt_app *app)
 {
 	if (!app->icicle)
@@ -141,11 +144,14 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 		merged_text(app, cell, room, out, len);
 		return;
 	}
-	mt_icicle_name(app, cell->node, name, sizeof name);
+	mt_icicle_value(app, cell, value);
+	/* long names leave room for the value */
+	int rest = room - mt_text_width(value) - PERCENT_ROOM;
+
+	mt_icicle_name(app, cell->node, rest > NAME_LEAST ? rest : NAME_LEAST, name, sizeof name);
 	if (mt_icicle_is_rest(app->icicle, cell))
 		snprintf(name + strlen(name), sizeof name - strlen(name), " without its largest %u",
 			app->icicle->layout.skip);
-	mt_icicle_value(app, cell, value);
 	const struct mt_tree_node *node = mt_tree_get(app->data.tree, cell->node);
 	char letter = node->group == MT_NO_GROUP ? ' ' : mt_triage_letter(app, node->group);
 	char judged[3] = {letter, ' ', '\0'};

@@ -2,21 +2,32 @@
 #include "tui/view/icicle_words.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/terminal/fit.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The function, or where it would stand in its module. */
-void mt_icicle_name(struct mt_app *app, uint32_t node, char *out, size_t len)
+/* The function, or where it would stand in its module. A name of C++ or Rust is folded to so many
+ * columns. */
+void mt_icicle_name(struct mt_app *app, uint32_t node, int columns, char *out, size_t len)
 {
 	struct mt_backtrace_frame frame;
-	char name[512];
+	char of[512], *fitting;
+	const char *inlined;
 
 	mt_tree_label(app->data.tree, node, &frame);
-	snprintf(out, len, "%s%s", mt_frame_function(name, sizeof name, &frame),
-		*frame.function && frame.inlined ? MT_FRAME_INLINED : "");
+	inlined = *frame.function && frame.inlined ? MT_FRAME_INLINED : "";
+	const char *name = mt_frame_function(of, sizeof of, &frame);
+
+	if (strpbrk(name, ":<("))
+		fitting = mt_fit_name(name, columns - mt_text_width(inlined),
+			mt_screen_utf8(app->screen), app->whole_names);
+	else
+		fitting = mt_strdup(name);
+	snprintf(out, len, "%s%s", fitting, inlined);
+	free(fitting);
 }
 
 void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char out[17])
@@ -52,7 +63,7 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 	struct mt_backtrace_frame frame;
 	int used, count = 0;
 
-	mt_icicle_name(app, cell->node, name, sizeof name);
+	mt_icicle_name(app, cell->node, columns / 2, name, sizeof name);
 	mt_icicle_value(app, cell, value);
 	say_value(app, parts[count++], sizeof *parts, value, metric);
 	snprintf(parts[count++], sizeof *parts, "%.1f %%",
@@ -133,7 +144,7 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 	if (app->data.inverted)
 		snprintf(right, sizeof right, "inverted");
 	if (t->path_count || t->skip) {
-		mt_icicle_name(app, t->root, name, sizeof name);
+		mt_icicle_name(app, t->root, columns / 2, name, sizeof name);
 		snprintf(right + strlen(right), sizeof right - strlen(right), "%szoom: %s",
 			*right ? "   " : "", name);
 	}

@@ -40,8 +40,9 @@ static inline bool mt_icicle_is_rest(const struct mt_icicle_state *t,
 	return t->layout.skip && !cell->row;
 }
 
-/* The function of a node, or where it would stand in its module. */
-void mt_icicle_name(struct mt_app *, uint32_t node, char *out, size_t len);
+/* The function of a node, or where it would stand in its module; one of C++ or Rust folded to so
+ * many columns. */
+void mt_icicle_name(struct mt_app *, uint32_t node, int columns, char *out, size_t len);
 void mt_icicle_value(struct mt_app *, const struct mt_icicle_cell *, char out[17]);
 /* Lines below the cells: the selected one; what matches, what is zoomed to, and what else is not
  * the usual. */
