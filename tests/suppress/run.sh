@@ -302,4 +302,13 @@ if grep -q 'match nothing' check.out; then not_ok "no rule is written twice" "$(
 exits "a new leak in a thread fails" 1 --suppressions threads.supp forgets.dat
 says "and is no doubt, though a frame has no name" '^FAIL    leaked'
 says "templates have short names" '8.0k in 4 blocks by new in with_request<…>(\(…\))?  .*threads.cc:'
+# a terminal gets lines that do not wrap, with the number of the line; a pipe gets names whole
+for command in "report --top 1" "tree" "groups"; do
+	script -qec "stty cols 80; \"$memtui\" $command forgets.dat" terminal.out </dev/null >/dev/null 2>&1
+	tr -d '\r' <terminal.out | grep -E 'with_request' >lines.out
+	if [ -s lines.out ] && ! grep -q '.\{81\}' lines.out && ! grep -q 'with_request<main' lines.out; then
+		ok "$command: names fit a terminal"; else not_ok "$command: names fit a terminal" "$(head -c 400 lines.out)"; fi
+	"$memtui" $command forgets.dat 2>/dev/null | grep -q 'with_request<main' &&
+		ok "$command: a pipe gets them whole" || not_ok "$command: a pipe gets them whole" "$("$memtui" $command forgets.dat 2>&1 | head -c 400)"
+done
 exit $bad

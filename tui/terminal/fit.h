@@ -8,7 +8,8 @@
 /* The first third and, of the end, what has room. */
 char *mt_fit_middle(const char *text, int width, bool utf8);
 /* A function's name. Where it is too long, the template arguments are folded, then the parameters,
- * then namespaces and classes go, and then the middle. whole: nothing is folded, only the middle goes. */
+ * then namespaces and classes go, and then the middle. whole: nothing is folded, only the middle
+ * goes. */
 char *mt_fit_name(const char *name, int width, bool utf8, bool whole);
 /* "file.c:12": the end of the file's name goes, its extension and the line stay. Where not even the
  * line has room: "". */
