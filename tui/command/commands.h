@@ -92,8 +92,10 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
  * read. */
 int mt_opened_verdict(const struct mt_opened *, const struct mt_arguments *, const char *path,
 	int status);
-/* How much is suppressed, where the report does not say so itself. */
-void mt_opened_say_suppressed(const struct mt_opened *, const struct mt_arguments *);
+/* How much is suppressed, where the report does not say so itself. path: of which of several
+ * traces; or NULL. */
+void mt_opened_say_suppressed(const struct mt_opened *, const struct mt_arguments *,
+	const char *path);
 void mt_opened_free(struct mt_opened *);
 /* Whether all of the result could be written. */
 int mt_command_finish(const struct mt_arguments *, struct mt_err *);

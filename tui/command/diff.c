@@ -135,9 +135,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (status >= 0)
 		status = mt_command_finish(arguments, err);
 	if (status >= 0)
-		mt_opened_say_suppressed(&a, &before);
+		mt_opened_say_suppressed(&a, &before, instants ? NULL : arguments->operands[0]);
 	if (status >= 0 && !instants) {
-		mt_opened_say_suppressed(&b, &after);
+		mt_opened_say_suppressed(&b, &after, arguments->operands[1]);
 		say_nameless(&a, &b, arguments->operands);
 	}
 	status = mt_opened_verdict(&a, arguments, arguments->operands[0], status);

@@ -286,16 +286,18 @@ void mt_opened_free(struct mt_opened *o)
 	mt_filter_free(o->filter);
 }
 
-void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
+void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments,
+	const char *path)
 {
 	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], rules[MT_NUMBER_OF_LEN];
 
 	mt_number_exact(bytes, o->suppressed.all_bytes);
 	mt_number_exact(blocks, o->suppressed.all_blocks);
 	if (o->suppressed.all_blocks && !arguments->names_suppressed)
-		mt_command_say("suppressed: %s %s in %s %s by %s; these leaks are hidden "
+		mt_command_say("%s%ssuppressed: %s %s in %s %s by %s; these leaks are hidden "
 			       "(--no-builtin-suppressions shows all)",
-			bytes, MT_PLURAL(bytes, "byte"), blocks, MT_PLURAL(blocks, "block"),
+			path ? path : "", path ? ": " : "", bytes, MT_PLURAL(bytes, "byte"), blocks,
+			MT_PLURAL(blocks, "block"),
 			mt_number_of(rules, o->suppressed.rules_used, "rule"));
 }
 
@@ -311,7 +313,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
 	if (status >= 0 && written >= 0)
-		mt_opened_say_suppressed(&opened, arguments);
+		mt_opened_say_suppressed(&opened, arguments, NULL);
 	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;

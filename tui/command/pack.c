@@ -80,8 +80,8 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	else if (!mt_pack_recognises(from))
 		error = mt_fail(err, -EINVAL,
 			"%s: neither a recording that a program wrote by itself "
-			"(MEMTUI_OUTPUT, see "
-			"'memtui help environment') nor one of heaptrack",
+			"(MEMTUI_OUTPUT, see 'memtui help environment') nor one of heaptrack; a "
+			"trace of 'memtui record' has its names, and opens elsewhere as it is",
 			from);
 	else if ((error = mt_new_file_check(from, to, err)) == 0)
 		error = pack(from, to, arguments, err);
