@@ -171,13 +171,14 @@ FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer $(filter-out -O% -g $(WARN) $(SAN)
 cfi_fuzz_SRC := preload/cfi.c preload/cfi_program.c preload/cfi_table.c preload/expression.c
 theme_fuzz_SRC := tui/terminal/theme.c tui/terminal/theme_files.c tui/user/user_files.c
 config_fuzz_SRC := tui/user/config.c $(theme_fuzz_SRC)
+trace_fuzz_SRC := tests/fuzz/trace_mutator.c
 keymap_fuzz_SRC := tui/user/keymap.c tui/terminal/keys.c tui/user/user_files.c
 fuzz_objects = $(patsubst %.c,$(O)/obj/$(1)/%.o,tests/fuzz/$(2).c $($(2)_SRC))
 
 $(O)/obj/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,address -c -o $@ $<
+	$(Q)clang $(FUZZ_CFLAGS) -DMT_LIVE_RING=256u -fsanitize=fuzzer-no-link,address -c -o $@ $<
 $(O)/fuzz/libcore.a: $(CORE_SRC:%.c=$(O)/obj/fuzz/%.o)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -10,5 +10,8 @@
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* A target may bring this: it changes an input in its place, to at most `most` bytes, and returns
+ * its new size. It is asked instead of changing bytes at random. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 #endif

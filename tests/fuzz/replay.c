@@ -27,8 +27,10 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
+#pragma weak LLVMFuzzerCustomMutator
+
 /* Returns the new size. */
-static size_t change(uint8_t *bytes, size_t size)
+static size_t change_bytes(uint8_t *bytes, size_t size)
 {
 	static const uint8_t favourites[] = {0, 1, 0x0a, 0x0f, 0x10, 0x1b, 0x3b, 0x7f, 0x80, 0xff};
 
@@ -45,6 +47,15 @@ static size_t change(uint8_t *bytes, size_t size)
 		case 4: size = next(8) ? size : at; break;
 		}
 	}
+	return size;
+}
+
+static size_t change(uint8_t *bytes, size_t size)
+{
+	if (!LLVMFuzzerCustomMutator)
+		return change_bytes(bytes, size);
+	for (uint64_t n = 1 + next(3); n-- > 0;)
+		size = LLVMFuzzerCustomMutator(bytes, size, 1 << 20, (unsigned)next(UINT32_MAX));
 	return size;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BUILD [fuzz]: hostile inputs for the readers, and programs with damaged call frame information, traced. Without
 # `fuzz` all is the same each time, and short: each target's seeds, some inputs made of them, and MUTANTS programs. With
-# it, libFuzzer runs each target for SECONDS_EACH seconds, from what it found last time.
+# it, libFuzzer runs each target for SECONDS_EACH seconds, from what it found last time. ONLY=NAME_fuzz: that target alone;
+# RUNS=N SEED=N: at most N inputs, which are the same each time if the corpus is.
 set -u
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +27,8 @@ seeds() {
 replay() { # NAME: inputs are made of the seeds for a few seconds
 	local rounds=20000
 	case $1 in
-	heaptrack_fuzz | trace_fuzz | symbol_fuzz) rounds=700 ;; # each makes or reads a whole file
+	trace_fuzz) rounds=2000 ;; # each makes and reads a trace
+	heaptrack_fuzz | symbol_fuzz) rounds=700 ;; # each makes or reads a whole file
 	filter_fuzz | config_fuzz | keymap_fuzz) rounds=3000 ;; # each compiles patterns, or asks for each action
 	esac
 	timeout 300 "./replay-$1" "$1" $rounds "$1.seeds"/* >"$1.out" 2>"$1.err" && cat "$1.out" && return
@@ -36,7 +38,7 @@ replay() { # NAME: inputs are made of the seeds for a few seconds
 
 invent() { # NAME: inputs that fail are kept in NAME.failed-*
 	mkdir -p "$1.corpus"
-	if "./$1" -max_total_time="$SECONDS_EACH" -timeout=300 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out/$1.failed-" \
+	if "./$1" -max_total_time="$SECONDS_EACH" -runs="${RUNS:--1}" -seed="${SEED:-0}" -timeout=300 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out/$1.failed-" \
 		"$1.corpus" "$1.seeds" >"$1.err" 2>&1; then
 		echo "ok fuzz $1: $(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) .*/\1 inputs in \2 s/p' "$1.err")"
 	else
@@ -54,8 +56,9 @@ mutants() {
 
 for target in "$here"/*_fuzz.c; do
 	name=$(basename "$target" .c)
+	[ -z "${ONLY-}" ] || [ "$ONLY" = "$name" ] || continue
 	seeds "$name"
 	if [ "${2:-}" = fuzz ]; then invent "$name"; else replay "$name"; fi
 done
-mutants || bad=1
+[ -n "${ONLY-}" ] || mutants || bad=1
 exit $bad

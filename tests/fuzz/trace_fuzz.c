@@ -1,9 +1,6 @@
-/* The trace reader, what loads definitions, totals, events and symbols, and questions about ranges,
- * with the checksums made right, so that what lies behind them is reached.
- *
- * Input: a byte for the version; then blocks, each a byte for its type (with 64: skippable; with
- * 128: its times are in the middle), six for its number of events and the lengths of its header's
- * extension and of its payload, and these two; what is left over is the last one's. */
+/* The trace reader, what loads definitions, totals, checkpoints, events and symbols, and questions
+ * that go over the events, with the checksums made right, so that what lies behind them is reached.
+ * trace_input.h says what an input is. */
 #include "core/model/load.h"
 #include "core/query/scan.h"
 #include "core/symbol/symbol.h"
@@ -11,39 +8,115 @@
 #include "core/trace/trace.h"
 #include "tests/fuzz/file.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/trace_input.h"
 
-#include <string.h>
+#include <stdlib.h>
+#include <zstd.h>
 
-#define BLOCK_HEAD 7u
-#define SKIPPABLE 64u
-#define MIDDLE 128u
+_Static_assert(sizeof(struct mt_trace_running) == INPUT_TOLD_LEN - 16, "running totals");
 
-static void add_block(struct mt_buffer *file, uint32_t sequence, uint8_t type, uint16_t events,
-	const uint8_t *extension, uint32_t extended, const uint8_t *payload, uint32_t len)
+/* ---- an input as a trace file ---- */
+
+struct making {
+	struct mt_buffer file, index, packed;
+	ZSTD_CCtx *zstd;
+	uint32_t sequence;
+};
+
+/* Returns whether it is compressed now. */
+static bool compress_payload(struct making *m, const struct input_block *b)
 {
-	uint64_t check = mt_check(extension, extended);
+	size_t most = ZSTD_compressBound(b->len), n;
+
+	if (!m->zstd) {
+		m->zstd = ZSTD_createCCtx();
+		ZSTD_CCtx_setParameter(m->zstd, ZSTD_c_compressionLevel, 1);
+		ZSTD_CCtx_setParameter(m->zstd, ZSTD_c_checksumFlag, 1);
+	}
+	m->packed.len = 0;
+	mt_buffer_reserve(&m->packed, most);
+	n = ZSTD_compress2(m->zstd, m->packed.data, most, b->payload, b->len);
+	m->packed.len = ZSTD_isError(n) ? 0 : n;
+	return m->packed.len && m->packed.len < b->len;
+}
+
+static void add_block(struct making *m, const struct input_block *b, bool compressed)
+{
+	uint64_t check = mt_check(b->extension, b->extended), offset = m->file.len;
+	bool packed = compressed && compress_payload(m, b);
 	struct mt_block_header h = {
 		.magic = MT_BLOCK_MAGIC,
-		.type = type & (SKIPPABLE - 1),
-		.flags = type & SKIPPABLE ? MT_BLOCK_SKIPPABLE : 0,
-		.size = (uint16_t)(sizeof h + (extended ? extended + sizeof check : 0)),
-		.first_ns = type & MIDDLE ? 500000 : 0,
-		.last_ns = type & MIDDLE ? 1500000 : 400000,
-		.payload_len = len,
-		.stored_len = len,
-		.event_count = events,
-		.sequence = sequence,
-		.payload_check = mt_check(payload, len),
+		.type = b->type,
+		.flags = (uint8_t)((packed ? MT_BLOCK_COMPRESSED : 0)
+			| (b->flags & INPUT_SKIPPABLE ? MT_BLOCK_SKIPPABLE : 0)),
+		.size = (uint16_t)(sizeof h + (b->extended ? b->extended + sizeof check : 0)),
+		.payload_len = (uint32_t)b->len,
+		.stored_len = (uint32_t)(packed ? m->packed.len : b->len),
+		.event_count = b->type == MT_BLOCK_EVENTS ? b->events : 0,
+		.sequence = m->sequence++,
+		.payload_check = packed ? 0 : mt_check(b->payload, b->len),
 	};
 
+	memcpy(&h.first_ns, b->told, 8);
+	memcpy(&h.last_ns, b->told + 8, 8);
+	memcpy(&h.running, b->told + 16, sizeof h.running);
 	h.check = mt_block_header_check(&h);
-	mt_buffer_add(file, &h, sizeof h);
-	if (extended) {
-		mt_buffer_add(file, extension, extended);
-		mt_buffer_add(file, &check, sizeof check);
+	mt_buffer_add(&m->file, &h, sizeof h);
+	if (b->extended) {
+		mt_buffer_add(&m->file, b->extension, b->extended);
+		mt_buffer_add(&m->file, &check, sizeof check);
 	}
-	mt_buffer_add(file, payload, len);
+	if (b->type != MT_BLOCK_INDEX) {
+		mt_buffer_add(&m->index, &offset, sizeof offset);
+		mt_buffer_add(&m->index, m->file.data + offset, h.size);
+	}
+	if (h.stored_len)
+		mt_buffer_add(&m->file, packed ? m->packed.data : b->payload, h.stored_len);
 }
+
+static void add_index(struct making *m, bool compressed)
+{
+	struct mt_buffer payload = m->index;
+	const struct input_block index = {
+		.type = MT_BLOCK_INDEX,
+		.payload = payload.data,
+		.len = payload.len,
+	};
+	struct mt_trailer t = {.magic = MT_TRAILER_MAGIC, .index_offset = m->file.len};
+
+	add_block(m, &index, compressed);
+	t.file_bytes = m->file.len + sizeof t;
+	t.check = mt_check(&t, offsetof(struct mt_trailer, check));
+	mt_buffer_add(&m->file, &t, sizeof t);
+}
+
+/* A descriptor, or -1. */
+static int make_file(const uint8_t *data, size_t size)
+{
+	struct mt_file_header header = {.magic = MT_FILE_MAGIC, .size = sizeof header};
+	struct making m = {0};
+	struct input_block b;
+	bool compressed = data[0] & INPUT_COMPRESSED;
+
+	header.version = MT_FILE_VERSION - (data[0] & INPUT_VERSIONS) % (MT_FILE_VERSION - 3);
+	header.check = mt_check(&header, offsetof(struct mt_file_header, check));
+	mt_buffer_add(&m.file, &header, sizeof header);
+	for (size_t at = 1, len;
+		(len = input_block(data + at, size - at, MT_EXTENSION_MAX - sizeof(uint64_t), &b));
+		at += len)
+		add_block(&m, &b, compressed);
+	if (data[0] & INPUT_INDEXED)
+		add_index(&m, compressed);
+	int fd = fuzz_file(m.file.data, m.file.len);
+
+	mt_buffer_free(&m.file);
+	mt_buffer_free(&m.index);
+	mt_buffer_free(&m.packed);
+	ZSTD_freeCCtx(m.zstd);
+	return fd;
+}
+
+/* ---- what readers do with it ---- */
 
 static int visit(void *context, const struct mt_allocation *a)
 {
@@ -51,31 +124,46 @@ static int visit(void *context, const struct mt_allocation *a)
 	return 0;
 }
 
-/* What a range needs is decided by the headers. */
-static void ask(const struct mt_profile *profile, const struct mt_symbols *symbols,
-	struct mt_trace_reader *reader)
+static int count(void *context, const struct mt_event *e)
 {
-	const struct mt_source source = {
-		.profile = profile,
-		.symbols = symbols,
-		.reader = reader,
-		.workers = 1,
+	*(uint64_t *)context += e->size;
+	return 0;
+}
+
+/* Fields that make the reader choose blocks by their headers, and others that want all of a
+ * block's life. */
+static void ask(const struct mt_source *source, unsigned which)
+{
+	static const struct {
+		enum mt_filter_field field;
+		const char *text;
+	} fields[] = {
+		{MT_FILTER_DOMAIN, "heap"},
+		{MT_FILTER_LIFETIME, "only_short_lived"},
+		{MT_FILTER_SIZE_MIN, "100"},
+		{MT_FILTER_CHAIN_LENGTH_MIN, "2"},
+		{MT_FILTER_ALIVE_AT, "peak"},
 	};
+	const unsigned chosen = which % (sizeof fields / sizeof *fields + 1);
+	uint64_t sum = 0;
 	struct mt_filter *filter = mt_filter_new();
 	struct mt_matched matched = {0};
-	uint64_t sum = 0;
 	struct mt_err err;
 
-	if (mt_filter_add(filter, MT_FILTER_FROM, "0.6ms", &err) >= 0
-		&& mt_filter_add(filter, MT_FILTER_TO, "1ms", &err) >= 0) {
-		mt_match(&matched, &source, filter, 0, &err);
-		mt_scan_allocations(&source, filter, 0, visit, &sum, &err);
-	}
+	mt_filter_add(filter, MT_FILTER_FROM, "30%", &err);
+	mt_filter_add(filter, MT_FILTER_TO, "70%", &err);
+	if (chosen)
+		mt_filter_add(filter, fields[chosen - 1].field, fields[chosen - 1].text, &err);
+	mt_match(&matched, source, filter, which & 1 ? MT_MATCH_HISTORY : 0, &err);
+	mt_scan_allocations(source, filter, which & 2 ? MT_SCAN_CHAINS : MT_SCAN_STACKS, visit,
+		&sum, &err);
+	if (which & 4)
+		mt_scan_events(source, filter, count, &sum, &err);
 	mt_matched_free(&matched);
 	mt_filter_free(filter);
 }
 
-static void load(struct mt_trace_reader *reader)
+static void load(struct mt_trace_reader *reader, unsigned which)
 {
 	struct mt_profile profile = {0};
 	struct mt_symbols symbols;
@@ -83,9 +171,18 @@ static void load(struct mt_trace_reader *reader)
 	struct mt_err err;
 
 	mt_symbols_init(&symbols);
+	if (which & 8)
+		mt_profile_peek(&profile, reader, &err);
 	if (mt_profile_load(&profile, reader, NULL, NULL, &err) >= 0) {
+		const struct mt_source source = {
+			.profile = &profile,
+			.symbols = &symbols,
+			.reader = reader,
+			.workers = 1,
+		};
+
 		mt_profile_check_readable(&profile, reader, &err);
-		ask(&profile, &symbols, reader);
+		ask(&source, which);
 	}
 	for (uint32_t i = 0; i < mt_trace_reader_count(reader); i++)
 		if (mt_trace_reader_block(reader, i)->type == MT_BLOCK_SYMBOLS
@@ -98,38 +195,13 @@ static void load(struct mt_trace_reader *reader)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct mt_file_header header = {.magic = MT_FILE_MAGIC, .size = sizeof header};
-	struct mt_buffer file = {0};
-	uint32_t sequence = 0;
-
-	if (!size)
-		return 0;
-	header.version = MT_FILE_VERSION - data[0] % (MT_FILE_VERSION - 3);
-	header.check = mt_check(&header, offsetof(struct mt_file_header, check));
-	mt_buffer_add(&file, &header, sizeof header);
-	for (size_t at = 1; size - at >= BLOCK_HEAD; sequence++) {
-		const uint8_t *b = data + at;
-		size_t extended = (size_t)(b[3] | b[4] << 8) % MT_EXTENSION_MAX;
-		size_t len = (size_t)(b[5] | b[6] << 8), left = size - at - BLOCK_HEAD;
-
-		extended = extended < left ? extended : left;
-		left -= extended;
-		len = len < left ? len : left;
-		add_block(&file, sequence, b[0],
-			(b[0] & (SKIPPABLE - 1)) == MT_BLOCK_EVENTS ? (uint16_t)(b[1] | b[2] << 8)
-								    : 0,
-			b + BLOCK_HEAD, (uint32_t)extended, b + BLOCK_HEAD + extended,
-			(uint32_t)len);
-		at += BLOCK_HEAD + extended + len;
-	}
-	int fd = fuzz_file(file.data, file.len);
 	struct mt_err err;
+	int fd = size ? make_file(data, size) : -1;
 	struct mt_trace_reader *reader = fd < 0 ? NULL : mt_trace_reader_open_fd(fd, "input", &err);
 
 	if (reader) {
-		load(reader);
+		load(reader, (unsigned)mt_check(data, size < 64 ? size : 64) >> 8);
 		mt_trace_reader_free(reader);
 	}
-	mt_buffer_free(&file);
 	return 0;
 }
