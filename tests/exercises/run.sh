@@ -1,7 +1,7 @@
 #!/bin/bash
 # exercises: what the structure promises to those who add something. Each NAME.patch adds one thing to a copy of the tree, changes
 # at most three of its files and 30 of their lines, builds without warnings, and passes its own test, which it brings as
-# tests/exercises/NAME.sh BUILD. run.sh BUILD
+# tests/exercises/NAME.sh BUILD. run.sh BUILD [NAME]
 . "$(dirname "$0")/../suite.sh"
 files_most=3 lines_most=30
 
@@ -34,7 +34,7 @@ exercise() { # NAME
 	fi
 	rm -rf "$name"
 }
-for patch in "$here"/*.patch; do
+for patch in "$here"/${2:-*}.patch; do
 	exercise "$(basename "$patch" .patch)"
 done
 exit $bad
