@@ -439,6 +439,15 @@ enum mt_counter {
  * something since: it holds in place of what R says. */
 enum mt_begin { MT_BEGIN_ASKED, MT_BEGIN_PAUSED, MT_BEGIN_RECORDING };
 
+/* On what machine the program runs, which is not always the reader's. */
+struct mt_wire_machine {
+	uint32_t page_bytes;
+	uint16_t pointer_bits;
+	uint16_t address_bits; /* no program has an address with more */
+	uint32_t big_endian;   /* 1: words begin with their high byte */
+	uint64_t tag_mask;     /* bits of a pointer that do not belong to the address */
+};
+
 struct mt_wire_header {
 	/* R, before the tracer sees it */
 	uint64_t magic;
@@ -473,7 +482,8 @@ struct mt_wire_header {
 	/* what each event looks at, apart from what the recorder writes as often: 1 record, 0
 	 * paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */
 	_Alignas(64) uint32_t recording;
-	uint32_t turns; /* how often a person has paused the session or gone on */
+	uint32_t turns;                 /* how often a person has paused the session or gone on */
+	struct mt_wire_machine machine; /* T: before state; zeroes: an older tracer */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;
@@ -573,5 +583,8 @@ _Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_
 		== 128,
 	"tracer's line");
 _Static_assert(sizeof(struct mt_wire_chunk) == 8, "chunk");
+_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, recording)
+		== 64,
+	"the machine fits the line of what each event looks at");
 
 #endif

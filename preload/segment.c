@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "preload/allocator.h"
@@ -302,6 +303,12 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 		mt_store(&h->recording, mt_load(&mt_tracer.said) == MT_BEGIN_RECORDING);
 		mt_store_release(&h->begin, mt_load(&mt_tracer.said));
 	}
+	h->machine = (struct mt_wire_machine){
+		.page_bytes = (uint32_t)getauxval(AT_PAGESZ),
+		.pointer_bits = 8 * sizeof(void *),
+		.address_bits = MT_ADDRESS_BITS,
+		.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
+	};
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
 	mt_store_release((uint32_t *)mt_tracer.running, 1);
 	mt_segment_count_unseen();

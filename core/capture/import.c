@@ -276,6 +276,7 @@ static void pass_on_header(struct mt_import *i)
 	own->pc_count = mt_import_read_table(i, &i->pcs, h->pc_count);
 	own->node_count = mt_import_read_table(i, &i->nodes, h->node_count);
 	own->usable_rule = h->usable_rule;
+	own->machine = h->machine;
 	own->allocator = h->allocator;
 	own->own_allocator = h->own_allocator;
 	own->flags = h->flags;
@@ -335,6 +336,7 @@ static void set_end(struct mt_import *i)
 	i->segment.header->counters[MT_COUNTER_UNKNOWN_RATE] = i->unknown_rate;
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
 	mt_merge_counters(&i->merge);
+	mt_merge_machine(&i->merge);
 	mt_merge_slack(&i->merge, !i->lives);
 	mt_merge_allocators(&i->merge);
 	info->ended = !i->lives;

@@ -5,6 +5,7 @@
 
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -454,6 +455,21 @@ static void note_lossy(struct mt_merge *m)
 	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees
 		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES])
 		info->lossy_ns = mt_merge_lossy_now(m);
+}
+
+void mt_merge_machine(struct mt_merge *m)
+{
+	struct mt_wire_machine said;
+	struct mt_info *info = &m->model->profile->info;
+
+	memcpy(&said, &m->segment->header->machine, sizeof said);
+	if (said.page_bytes < MT_WIRE_PAGE || said.page_bytes & (said.page_bytes - 1)
+		|| said.pointer_bits != 64 || said.address_bits < 32 || said.address_bits > 64
+		|| said.big_endian || said.tag_mask)
+		return; /* not written yet, or no tracer of ours wrote it */
+	info->page_bytes = said.page_bytes;
+	info->pointer_bits = said.pointer_bits;
+	info->address_bits = said.address_bits;
 }
 
 void mt_merge_slack(struct mt_merge *m, bool must)

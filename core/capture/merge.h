@@ -115,6 +115,8 @@ static inline void mt_merge_note_lossy(struct mt_merge *m)
 void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
  * unless it must. */
+/* What the tracer has said of its machine by now, for the profile's info. */
+void mt_merge_machine(struct mt_merge *);
 void mt_merge_slack(struct mt_merge *, bool must);
 /* Names the modules of malloc among those that the tracer has met. */
 void mt_merge_allocators(struct mt_merge *);

@@ -149,6 +149,42 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 	mt_json_put_bool(json, "times_estimated", mt_info_estimates_times(info));
 }
 
+static void put_known(struct mt_json *json, const char *name, bool known, uint64_t value)
+{
+	mt_json_key(json, name);
+	if (known)
+		mt_json_number(json, value);
+	else
+		mt_json_null(json);
+}
+
+/* On what the program ran; null: the recording does not say it. */
+static void machine_json(struct mt_json *json, const struct mt_info *info)
+{
+	static const char *const clocks[] = {"tsc", "monotonic"};
+	static const char *const rules[] = {"none", "glibc", "always"};
+	bool known = info->pointer_bits;
+
+	mt_json_key(json, "machine");
+	mt_json_open(json, '{');
+	put_known(json, "page_bytes", info->page_bytes, info->page_bytes);
+	put_known(json, "pointer_bits", known, info->pointer_bits);
+	put_known(json, "address_bits", info->address_bits, info->address_bits);
+	put_known(json, "tag_mask", known, info->tag_mask);
+	mt_json_key(json, "byte_order");
+	if (known)
+		mt_json_string(json, "little");
+	else
+		mt_json_null(json);
+	mt_json_key(json, "clock");
+	if (info->clock && info->clock <= sizeof clocks / sizeof *clocks)
+		mt_json_string(json, clocks[info->clock - 1]);
+	else
+		mt_json_null(json);
+	mt_json_put_string(json, "usable_rule", rules[info->usable_rule]);
+	mt_json_close(json, '}');
+}
+
 /* Of the process, beside its heap. */
 static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 {
@@ -213,6 +249,7 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 	mt_report_json_suppressed(json, report);
 	counts_json(json, profile);
 	memory_json(json, profile);
+	machine_json(json, &profile->info);
 	mt_json_put_bool(json, "paused", profile->info.paused);
 	notes_json(json, profile);
 	limits_json(json, profile);

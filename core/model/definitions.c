@@ -5,8 +5,6 @@
 #include "core/model/named.h"
 #include "core/model/payload.h"
 
-#include <unistd.h>
-
 #define ENTRIES_MAX (1u << 18) /* per block */
 #define STRING_BYTES_MAX (16u << 20)
 
@@ -117,70 +115,45 @@ static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p,
 
 /* ---- who it was, and on what machine ---- */
 
-struct process {
-	struct mt_info info;
-	uint32_t page_bytes, pointer_bits, big_endian;
-	uint64_t tag_mask; /* bits of an address that do not belong to it */
-};
-
 #define FIELD(name, most) \
 	{ \
-#name, offsetof(struct process, name), sizeof(((struct process *)0)->name), most \
-	}
-#define INFO_FIELD(name, most) \
-	{ \
-#name, offsetof(struct process, info.name), sizeof(((struct mt_info *)0)->name), \
-			most \
+#name, offsetof(struct mt_info, name), sizeof(((struct mt_info *)0)->name), most \
 	}
 
 static const struct mt_named process_fields[] = {
-	INFO_FIELD(pid, UINT32_MAX),
-	INFO_FIELD(start_unix_ns, UINT64_MAX),
-	INFO_FIELD(parent, UINT32_MAX),
-	INFO_FIELD(root, UINT32_MAX),
-	INFO_FIELD(origin, MT_ORIGIN_FORKED),
-	INFO_FIELD(images_before, UINT32_MAX),
-	INFO_FIELD(clock, UINT32_MAX),
-	INFO_FIELD(usable_rule, MT_USABLE_ALWAYS),
+	FIELD(pid, UINT32_MAX),
+	FIELD(start_unix_ns, UINT64_MAX),
+	FIELD(parent, UINT32_MAX),
+	FIELD(root, UINT32_MAX),
+	FIELD(origin, MT_ORIGIN_FORKED),
+	FIELD(images_before, UINT32_MAX),
+	FIELD(clock, UINT32_MAX),
+	FIELD(usable_rule, MT_USABLE_ALWAYS),
 	FIELD(page_bytes, UINT32_MAX),
 	FIELD(pointer_bits, UINT32_MAX),
+	FIELD(address_bits, 64),
 	FIELD(big_endian, UINT32_MAX),
 	FIELD(tag_mask, UINT64_MAX),
 };
 #define PROCESS_FIELDS (sizeof process_fields / sizeof *process_fields)
 
-static void add_process(struct mt_buffer *b, const struct mt_info *info)
-{
-	const struct process process = {
-		.info = *info,
-		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
-		.pointer_bits = 8 * sizeof(void *),
-		.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
-	};
-
-	mt_named_add(b, process_fields, PROCESS_FIELDS, &process);
-}
-
 /* Returns what of it cannot be read, or NULL. */
 static const char *get_process(struct mt_cursor *c, struct mt_info *info)
 {
-	struct process process = {.info = *info};
-
-	mt_named_get(c, process_fields, PROCESS_FIELDS, &process);
+	mt_named_get(c, process_fields, PROCESS_FIELDS, info);
 	if (c->bad)
 		return "a number about the process is out of range";
-	if (process.big_endian)
+	if (info->big_endian)
 		return "the machine says that it is big-endian, but this memtui reads only "
 		       "recordings of little-endian machines";
-	if (process.pointer_bits != 64)
+	if (info->pointer_bits && info->pointer_bits != 64)
 		return "the program's addresses do not have 64 bits, but this memtui reads only "
 		       "recordings of 64-bit programs";
-	if (!process.page_bytes || process.page_bytes & (process.page_bytes - 1))
+	if (info->page_bytes & (info->page_bytes - 1))
 		return "the size of a page is not a power of two";
-	if (process.tag_mask)
+	if (info->tag_mask)
 		return "the program's addresses have tag bits, which this memtui cannot take off; "
 		       "use a newer memtui";
-	*info = process.info;
 	return NULL;
 }
 
@@ -189,17 +162,19 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 {
 	struct mt_buffer b = {0};
 
-	if (d->started && d->arguments == p->argument_count)
+	if (d->started && d->arguments == p->argument_count
+		&& (d->described || !p->info.page_bytes))
 		return 0;
 	mt_varint_add(&b, d->arguments);
 	mt_varint_add(&b, p->argument_count - d->arguments);
 	for (uint32_t i = d->arguments; i < p->argument_count; i++)
 		mt_varint_add(&b, p->arguments[i]);
-	add_process(&b, &p->info);
+	mt_named_add(&b, process_fields, PROCESS_FIELDS, &p->info);
 	int result = mt_trace_writer_block(w, MT_BLOCK_START, b.data, b.len, err);
 
 	if (!result) {
 		d->started = true;
+		d->described = p->info.page_bytes;
 		d->arguments = p->argument_count;
 	}
 	mt_buffer_free(&b);

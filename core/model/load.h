@@ -15,6 +15,7 @@ struct mt_definitions {
 	uint32_t strings, modules, threads, domains, functions, pcs, nodes, groups, log;
 	uint32_t arguments;
 	bool started;
+	bool described;         /* START says what machine it was, which is known a little later */
 	uint64_t blind_changes; /* of the profile, as last written */
 };
 int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *,

@@ -202,7 +202,12 @@ struct mt_info {
 	uint32_t
 		clock; /* that of the program's events: enum mt_clock of wire.h + 1; 0: not known */
 	uint32_t usable_rule; /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
-	uint32_t paused;      /* 1: no new blocks are recorded now */
+	/* The machine, as the tracer says in its segment's header; 0: not known. */
+	uint32_t page_bytes, pointer_bits;
+	uint32_t address_bits; /* the low bits of a pointer; no address has more */
+	uint32_t big_endian;
+	uint64_t tag_mask; /* bits of a pointer that do not belong to its address */
+	uint32_t paused;   /* 1: no new blocks are recorded now */
 	/* string id: path of the module that provides malloc; 0: not known */
 	uint32_t allocator;
 	uint64_t vss_bytes, shared_bytes; /* of the process, as last seen; 0: not known */
@@ -223,6 +228,12 @@ struct mt_blind {
 	uint32_t count;  /* processes, or 1; 0: hidden, it turned out not to be so */
 	uint64_t bytes;  /* unseen growth: an estimate; else 0 */
 };
+
+/* One above the highest address that the program may have. */
+static inline uint64_t mt_info_address_end(const struct mt_info *info)
+{
+	return 1ull << (info->address_bits && info->address_bits < 64 ? info->address_bits : 47);
+}
 
 /* Blocks that began and blocks that ended, as groups and the timeline count them: a reallocation of
  * a live block ends that block and begins another, so it counts once in each. */

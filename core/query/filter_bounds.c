@@ -271,7 +271,7 @@ static const struct mt_module *find_program(const struct mt_profile *profile)
 static void find_main_heap(struct mt_filter_bounds *b, const struct mt_profile *profile)
 {
 	const struct mt_module *program = find_program(profile);
-	uint64_t above = 1ull << 47;
+	uint64_t above = mt_info_address_end(&profile->info);
 
 	b->main_heap = (struct mt_filter_range){1, 0};
 	if (!program)

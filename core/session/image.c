@@ -209,6 +209,7 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	mt_image_look_no_more(i);
 	mt_model_advance(&i->model, elapsed(i), 0);
 	mt_image_take_counters(i);
+	mt_merge_machine(&i->merge);
 	mt_merge_slack(&i->merge, true);
 	i->profile.info.exit_status = wait_status;
 	i->profile.info.ended = 1;

@@ -39,6 +39,7 @@ void mt_image_write_out(struct mt_image *i)
 	i->merge.unflushed = 0;
 	if (i->failure.code || !i->writer)
 		return;
+	mt_merge_machine(&i->merge);
 	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
 	before = mt_trace_writer_bytes(i->writer);
 	if (!error)
