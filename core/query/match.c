@@ -314,7 +314,7 @@ static void close_match(struct match *m, int result)
 	if (result)
 		mt_matched_free(m->out);
 	free(m->chosen);
-	free(m->bits.words);
+	mt_bits_free(&m->bits);
 	mt_question_free(&m->question);
 }
 

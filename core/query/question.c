@@ -7,29 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bits ---- */
-
-void mt_bits_set(struct mt_bits *b, uint64_t number, bool value)
-{
-	if (!b->count)
-		b->first = number & ~63ull;
-	if (number < b->first)
-		return;
-	uint64_t at = number - b->first;
-
-	if (at / 64 >= b->capacity) {
-		uint64_t wanted = b->capacity * 2 > at / 64 + 1 ? b->capacity * 2 : at / 64 + 1024;
-
-		b->words = mt_resize(b->words, wanted * sizeof *b->words);
-		memset(b->words + b->capacity, 0, (wanted - b->capacity) * sizeof *b->words);
-		b->capacity = wanted;
-	}
-	if (at >= b->count)
-		b->count = at + 1;
-	if (value)
-		b->words[at / 64] |= 1ull << (at & 63);
-}
-
 /* ---- getting ready ---- */
 
 static int decide_groups(struct mt_question *q, struct mt_filter *filter, struct mt_err *err)

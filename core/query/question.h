@@ -3,22 +3,9 @@
 #define MT_QUERY_QUESTION_H
 
 #include "core/model/checkpoint.h"
+#include "core/query/bits.h"
 #include "core/query/filter_match.h"
 #include "core/query/scan.h"
-
-/* A bit per allocation, by number from the first that was seen on. */
-struct mt_bits {
-	uint64_t *words;
-	uint64_t first, count, capacity;
-};
-/* numbers below the first are left out */
-void mt_bits_set(struct mt_bits *, uint64_t number, bool value);
-static inline bool mt_bits_get(const struct mt_bits *b, uint64_t number)
-{
-	uint64_t at = number - b->first;
-
-	return at < b->count && b->words[at / 64] >> (at & 63) & 1;
-}
 
 /* from: a number, or where these are not known a time */
 struct mt_set_marker {

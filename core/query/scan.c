@@ -131,7 +131,7 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 	}
 	if (!result)
 		result = mt_question_pass(&q, &pass, err);
-	free(t.bits.words);
+	mt_bits_free(&t.bits);
 	mt_reach_free(&reach);
 	mt_question_free(&q);
 	return result;
