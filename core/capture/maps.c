@@ -1,5 +1,6 @@
 #include "core/capture/maps.h"
 #include "core/base/buffer.h"
+#include "core/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +17,15 @@ static uint64_t end_of(const struct mt_map *piece)
 	return piece->address + piece->length;
 }
 
+static bool ends_beyond(const void *pieces, uint32_t at, uint64_t address)
+{
+	return end_of(&((const struct mt_map *)pieces)[at]) > address;
+}
+
 /* Index of the first piece that ends beyond the address. */
 static uint32_t find(const struct mt_maps *m, uint64_t address)
 {
-	uint32_t low = 0, high = m->pieces.count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (end_of(&m->pieces.items[middle]) > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return mt_search(0, m->pieces.count, ends_beyond, m->pieces.items, address);
 }
 
 static void account(struct mt_maps *m, const struct mt_map *piece, bool added)

@@ -1,4 +1,5 @@
 #include "core/query/address_index.h"
+#include "core/base/search.h"
 
 #include <stdlib.h>
 
@@ -28,19 +29,14 @@ void mt_address_index_arrange(struct mt_address_index *index)
 		qsort(index->blocks, index->count, sizeof *index->blocks, compare);
 }
 
+static bool begins_behind(const void *blocks, uint32_t at, uint64_t address)
+{
+	return ((const struct mt_address_block *)blocks)[at].address > address;
+}
+
 uint32_t mt_address_index_behind(const struct mt_address_index *index, uint64_t address)
 {
-	uint32_t low = 0, high = index->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (index->blocks[middle].address > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return mt_search(0, index->count, begins_behind, index->blocks, address);
 }
 
 const struct mt_address_block *mt_address_index_find(const struct mt_address_index *index,

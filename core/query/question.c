@@ -2,6 +2,7 @@
 #include "core/query/reach.h"
 
 #include "core/base/assert.h"
+#include "core/base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,20 +100,17 @@ void mt_question_free(struct mt_question *q)
 
 /* ---- one allocation ---- */
 
+static bool set_behind(const void *markers, uint32_t at, uint64_t key)
+{
+	return ((const struct mt_set_marker *)markers)[at].from > key;
+}
+
 uint32_t mt_question_marker(const struct mt_question *q, uint64_t number, uint64_t time_ns)
 {
 	uint64_t key = q->markers_by_time ? time_ns : number;
-	uint32_t low = 0, high = q->marker_count;
+	uint32_t at = mt_search(0, q->marker_count, set_behind, q->markers, key);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (q->markers[middle].from <= key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? q->markers[low - 1].text : 0;
+	return at ? q->markers[at - 1].text : 0;
 }
 
 uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *e,

@@ -24,6 +24,20 @@ void mt_reach_pass_by(const struct mt_reach *, const struct mt_trace_reader *, u
 	void (*skipped)(void *context, const struct mt_trace_facts *, uint64_t next_number),
 	void *context);
 
+static inline bool mt_reach_is_events(const struct mt_trace_reader *r, uint32_t index)
+{
+	return mt_trace_reader_block(r, index)->type == MT_BLOCK_EVENTS;
+}
+
+/* Whether it is a block with events of the range. */
+static inline bool mt_reach_overlaps(const struct mt_trace_reader *r, uint32_t index,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	const struct mt_trace_block *b = mt_trace_reader_block(r, index);
+
+	return b->type == MT_BLOCK_EVENTS && b->last_ns >= from_ns && b->first_ns <= to_ns;
+}
+
 /* The peak of the whole heap within a question's range. */
 struct mt_reach_peak {
 	/* an event happened at the range's beginning or later; else bytes is the end's */

@@ -1,5 +1,5 @@
 #include "core/query/strays.h"
-
+#include "core/base/search.h"
 #include "core/query/question.h"
 
 #include <stdlib.h>
@@ -150,21 +150,16 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 
 /* ---- the blocks that were there ---- */
 
+static bool came_behind(const void *strays, uint32_t at, uint64_t number)
+{
+	return ((const struct mt_stray *)strays)[at].place > number;
+}
+
 /* The first stray of these that came behind the allocation; or the end of them. */
 static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *slot,
 	uint64_t number)
 {
-	uint32_t low = slot->first, high = slot->first + slot->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].place > number)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return mt_search(slot->first, slot->first + slot->count, came_behind, s->items, number);
 }
 
 static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
@@ -176,20 +171,17 @@ static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
 	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
 }
 
+static bool lies_behind(const void *strays, uint32_t at, uint64_t address)
+{
+	return ((const struct mt_stray *)strays)[at].address > address;
+}
+
 /* Whether the address of a stray lies within the block, behind its beginning. */
 static bool surrounds(const struct mt_strays *s, const struct mt_allocation *a)
 {
-	uint32_t low = 0, high = s->count;
+	uint32_t at = mt_search(0, s->count, lies_behind, s->items, a->address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].address > a->address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < s->count && s->items[low].address - a->address < a->size;
+	return at < s->count && s->items[at].address - a->address < a->size;
 }
 
 /* A block is noted with the first stray behind its allocation; one that is allocated later in its
