@@ -29,7 +29,7 @@ judge() { # NAME WORDS: recorder and reader look up the names of ./prog
 	timeout -s KILL 60 "$memtui" info t.dat >out 2>err || why+="info: status $?: $(tail -n 1 err); "
 	LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/alone.dat ./prog >/dev/null 2>&1
 	mv prog kept && { [ -z "${replace:-}" ] && mv kept prog || $replace; }
-	timeout -s KILL 60 "$memtui" report alone.dat >out 2>err || why+="report: status $?: $(tail -n 1 err); "
+	timeout -s KILL 60 "$memtui" report --sort allocated_count alone.dat >out 2>err || why+="report: status $?: $(tail -n 1 err); "
 	if [ -n "$2" ]; then grep -q "$2" err; else [ ! -s err ]; fi || why+="report said: $(cat err); "
 	grep -q "${function:-work}" out || why+="no names: $(head -n 5 out); "
 	say "$1" "$why"

@@ -20,9 +20,8 @@ static void check_ended(struct tests *t)
 	check_answer(t, &terminal, "O\r\r", "kept 1", "a program allocates");
 	check_answer(t, &terminal, "\0358", "listed here once it has ended",
 		"while it runs, the list of blocks says when there will be one");
-	check_answer(t, &terminal, "2\r", " blocks  ages available after exit",
-		"the detail says in one row what it will know then");
-	check_answer(t, &terminal, "", " size 1.0M each", "and of one size only once");
+	check_answer(t, &terminal, "2\033OH", "\xe2\x96\x8c keep_one", "its group is listed");
+	check_answer(t, &terminal, "\r", " size 2.9M each", "the detail names one size once");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
 	check_answer(t, &terminal, "2\r", " threads keeps 2.9M live from 1 call",
