@@ -37,7 +37,7 @@ struct hunt {
 	bool has_strays, settled, filtered;
 	uint32_t *slots; /* of the items: index + 1, by what they agree in */
 	uint32_t mask;
-	uint8_t *functions; /* by group; ids are below MT_FUNCTIONS_MAX */
+	uint16_t *functions; /* by group; ids are below MT_FUNCTIONS_MAX */
 };
 
 static uint64_t hash_of(const struct mt_error *e)
@@ -352,9 +352,9 @@ int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
 		.filtered = filter && mt_filter_active(filter),
 	};
 
-	h.functions = mt_alloc((size_t)p->group_count + 1);
+	h.functions = mt_alloc(((size_t)p->group_count + 1) * sizeof *h.functions);
 	for (uint32_t i = 0; i < p->group_count; i++)
-		h.functions[i] = (uint8_t)mt_profile_group_kind(p, i);
+		h.functions[i] = (uint16_t)mt_profile_group_kind(p, i);
 	make_slots(&h);
 	int status = look_through(&h, filter, err);
 
