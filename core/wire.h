@@ -39,7 +39,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 4
+#define MT_WIRE_VERSION 5
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
@@ -75,10 +75,11 @@ struct mt_wire_reply {
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
  * What an address belongs to. Each domain has addresses of its own. Numbers stand in traces.
- * X(id, name, address bits, flags); bits above the address are a hash of the pool. */
+ * X(id, name, address bits, flags); bits between the address and bit 63 are a hash of the pool. */
+#define MT_POOL_ADDRESS_BITS 47
 #define MT_DOMAINS(X) \
 	X(HEAP, "heap", 64, MT_DOMAIN_USABLE) \
-	X(POOL, "pool", 47, 0) /* memtui.h */ \
+	X(POOL, "pool", MT_POOL_ADDRESS_BITS, 0) /* memtui.h */ \
 	X(MAPPING, "mapping", 64, 0)
 #define MT_DOMAIN_USABLE 1u /* usable sizes follow from the size by header.usable_rule */
 enum mt_domain_id {
@@ -211,10 +212,13 @@ enum mt_record_type {
 	MT_RECORD_MARK,    /* size field = enum mt_mark */
 };
 enum mt_extend {
-	MT_EXTEND_TIME,    /* absolute time; the extended record's delta is 0 */
-	MT_EXTEND_SIZE,    /* size; the extended record's size field is MT_SIZE_EXTENDED */
-	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
-	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
+	MT_EXTEND_TIME, /* absolute time; the extended record's delta is 0 */
+	MT_EXTEND_SIZE, /* size; the extended record's size field is MT_SIZE_EXTENDED */
+	/* pointer; the extended record's pointer field is MT_POINTER_EXTENDED. This record's own
+	 * pointer field is the function that was called, whose domain the pointer belongs to. 0:
+	 * one of the heap, which the node names */
+	MT_EXTEND_POINTER,
+	MT_EXTEND_VALUE, /* a further value for a MARK, in the order given there */
 	/* usable size of the block, where it does not follow from mt_wire_usable; a pool's block
 	 * has no slack and none of these */
 	MT_EXTEND_USABLE,
@@ -222,12 +226,15 @@ enum mt_extend {
 	 * nothing when what it continues was not recorded. Value 0 */
 	MT_EXTEND_PAUSED,
 };
-/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's, or in
- * another pool's at the same address. Their pointers come by MT_EXTEND_POINTER with this bit set
- * and 16 bits of a hash of the pool below it, so that they never equal one of the heap and hardly
- * ever one of another pool. */
-#define MT_POINTER_POOL (1ull << 63)
-#define MT_POINTER_POOL_SHIFT 47 /* bits below are the address */
+/* The pointer of a block of a pool is its key: its address, with a hash of the pool in the bits
+ * from MT_POOL_ADDRESS_BITS to 62, since a pool may hand out the address of another pool's
+ * block. */
+static inline uint64_t mt_wire_pool_key(uint64_t pool, uint64_t address)
+{
+	const uint64_t hashed = (1ull << 63) - (1ull << MT_POOL_ADDRESS_BITS);
+
+	return (address & ~hashed) | (pool * 0x9e3779b97f4a7c15ull >> 1 & hashed);
+}
 enum mt_mark {
 	/* node field = thread index: this and what follows is by that thread. The first record of a
 	 * ring; again when a ring is handed to a new thread */

@@ -5,14 +5,9 @@
 
 #include "preload/event.h"
 
-/* A pool's block is known by its address and the pool: another one may hand out the same address
- * within it. */
-static uint64_t address(const void *pool, const void *p)
+static uint64_t key(const void *pool, const void *p)
 {
-	uint64_t hash = (uint64_t)pool * 0x9e3779b97f4a7c15ull >> 48;
-
-	return MT_POINTER_POOL | hash << MT_POINTER_POOL_SHIFT
-		| ((uint64_t)p & ((1ull << MT_POINTER_POOL_SHIFT) - 1));
+	return mt_wire_pool_key((uint64_t)pool, (uint64_t)p);
 }
 
 static void allocated(const struct mt_entry *entry, const void *pool, const void *p, size_t size)
@@ -20,8 +15,7 @@ static void allocated(const struct mt_entry *entry, const void *pool, const void
 	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, address(pool, p), size,
-			size);
+		mt_event_domain_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, key(pool, p), size);
 }
 
 MT_EXPORT void memtui_tracer_pool_alloc(const void *pool, const void *p, size_t size)
@@ -37,8 +31,7 @@ MT_EXPORT void memtui_tracer_pool_free(const void *pool, const void *p)
 	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_free(t, &entry, MT_KIND_POOL_FREE, (const void *)address(pool, p),
-			MT_RECORD_FREE);
+		mt_event_domain_free(t, &entry, MT_KIND_POOL_FREE, MT_RECORD_FREE, key(pool, p));
 }
 
 /* p NULL: it failed, and the old block lives on. */
@@ -51,11 +44,11 @@ MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, con
 	if (!t)
 		return;
 	if (!old
-		|| !mt_event_free(t, &entry, MT_KIND_POOL, (const void *)address(pool, old),
-			MT_RECORD_RELEASE))
+		|| !mt_event_domain_free(t, &entry, MT_KIND_POOL, MT_RECORD_RELEASE,
+			key(pool, old)))
 		allocated(&entry, pool, p, size);
 	else
-		mt_event_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, address(pool, p), size,
+		mt_event_domain_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, key(pool, p),
 			size);
 }
 

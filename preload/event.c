@@ -124,7 +124,7 @@ bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry, enum
 void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_record_type type, uint64_t address, size_t size, size_t usable)
 {
-	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE || address & MT_POINTER_POOL
+	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE
 		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
 	struct mt_item item = {
 		.type = type,
@@ -133,8 +133,7 @@ void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enu
 		.usable = plain ? 0 : usable,
 	};
 
-	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC
-		&& !(address & MT_POINTER_POOL)) {
+	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC) {
 		/* records cheaper */
 		mt_event_allocation(t, entry, kind, (const void *)address, size);
 		return;
@@ -142,6 +141,29 @@ void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enu
 	item.paused = paused();
 	if (!item.paused || type == MT_RECORD_REALLOC)
 		record_item(t, entry, kind, &item);
+}
+
+void mt_event_domain_block(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_kind kind, enum mt_record_type type, uint64_t key, size_t size)
+{
+	struct mt_item item = {
+		.type = type,
+		.function = kind,
+		.pointer = key,
+		.size = size,
+		.paused = paused(),
+	};
+
+	if (!item.paused || type == MT_RECORD_REALLOC)
+		record_item(t, entry, kind, &item);
+}
+
+bool mt_event_domain_free(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_kind kind, enum mt_record_type type, uint64_t key)
+{
+	struct mt_item item = {.type = type, .function = kind, .pointer = key};
+
+	return record_item(t, entry, kind, &item);
 }
 
 void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,

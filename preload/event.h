@@ -20,10 +20,15 @@ void mt_event_reallocation(struct mt_thread_state *, const struct mt_entry *entr
  * recorded. */
 bool mt_event_free(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	const void *p, enum mt_record_type type);
-/* ALLOC or REALLOC of a block that is not the plain allocator's: by its address on the wire, with
- * its usable size. */
+/* ALLOC or REALLOC of a block that is not the plain allocator's, with its usable size. */
 void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_record_type type, uint64_t address, size_t size, size_t usable);
+/* The same of a domain other than the heap: ALLOC or REALLOC, FREE or RELEASE. kind names the
+ * domain, and key the block in it. */
+void mt_event_domain_block(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_kind kind, enum mt_record_type type, uint64_t key, size_t size);
+bool mt_event_domain_free(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
+	enum mt_record_type type, uint64_t key);
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
 bool mt_event_mark(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_mark mark, const uint64_t *values, unsigned count);

@@ -292,15 +292,24 @@ static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 		(struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
 
+static void extend_pointer(struct batch *b, uint64_t pointer, uint32_t function)
+{
+	mt_assert(b->count < RECORDS_MAX);
+	b->records[b->count] =
+		mt_wire_record_pack(MT_RECORD_EXTEND, 0, 0, function, MT_EXTEND_POINTER);
+	b->records[b->count++].word0 = pointer;
+}
+
 static void add_item(const struct mt_thread_state *t, struct batch *b, const struct mt_item *item)
 {
-	bool far_pointer = (item->pointer & 7) || item->pointer >> MT_ADDRESS_BITS;
+	bool far_pointer =
+		(item->pointer & 7) || item->pointer >> MT_ADDRESS_BITS || item->function;
 	bool large = item->size >= MT_SIZE_EXTENDED;
 
 	if (large)
 		extend(b, MT_EXTEND_SIZE, item->size);
 	if (far_pointer)
-		extend(b, MT_EXTEND_POINTER, item->pointer);
+		extend_pointer(b, item->pointer, item->function);
 	if (item->usable)
 		extend(b, MT_EXTEND_USABLE, item->usable);
 	if (item->paused)

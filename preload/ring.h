@@ -8,6 +8,7 @@
 struct mt_item {
 	unsigned type;
 	uint32_t node;
+	uint32_t function;      /* of a domain other than the heap; else 0 */
 	uint64_t pointer, size; /* a mark's size is its enum mt_mark */
 	uint64_t usable;        /* 0: follows from the size, or is not recorded */
 	bool paused;            /* the recorder is to see that this was made during a pause */

@@ -146,7 +146,7 @@ void mt_block_copy_begin(struct mt_merge *m)
 		for (uint32_t at = 0; at < m->rings[i].release_count; at++)
 			if (m->rings[i].releases[at].known)
 				keep(m, &m->rings[i].releases[at].cell, &m->rings[i].releases[at]);
-	mt_live_table_slice(&m->live, &c->walk, NULL, 0); /* deferred blocks enter the table */
+	mt_merge_slice(m, &c->walk, NULL, 0); /* deferred blocks enter the table */
 }
 
 static bool is_before(const struct mt_block_copy *c, uint32_t a, uint32_t b)
@@ -198,8 +198,7 @@ bool mt_block_copy_slice(struct mt_merge *m, uint32_t most)
 	uint32_t count = 1;
 
 	for (uint32_t met = 0; count && met < most; met += count) {
-		count = mt_live_table_slice(&m->live, &c->walk, cells,
-			most - met < CELLS ? most - met : CELLS);
+		count = mt_merge_slice(m, &c->walk, cells, most - met < CELLS ? most - met : CELLS);
 		for (uint32_t i = 0; i < count; i++)
 			if (cells[i].number < c->before)
 				add_to(m, &run, &cells[i], NULL);

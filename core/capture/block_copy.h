@@ -11,7 +11,7 @@
 
 struct mt_block_copy {
 	uint64_t before; /* number of the first allocation after the instant */
-	struct mt_live_table_walk walk;
+	struct mt_merge_walk walk;
 	/* Blocks that were sorted together. */
 	struct mt_copied_run {
 		struct mt_copied_block *blocks;

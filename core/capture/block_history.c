@@ -236,7 +236,9 @@ static void make_room(struct mt_merge *m)
 	for (uint64_t i = 0; old && i <= old_mask; i++) {
 		struct mt_block_history_chain *c = &old[i];
 
-		if (c->position && !mt_live_table_is(&m->live, c->address, c->number)
+		struct mt_live_table *of = mt_merge_blocks(m, c->domain);
+
+		if (c->position && !(of && mt_live_table_is(of, c->address, c->number))
 			&& (!released_count
 				|| !bsearch(&c->number, released, released_count, sizeof *released,
 					by_number)))
@@ -258,8 +260,8 @@ static void make_room(struct mt_merge *m)
 	free(released);
 }
 
-void mt_block_history_continue(struct mt_merge *m, const struct mt_pool_cell *block,
-	const struct mt_release *previous)
+void mt_block_history_continue(struct mt_merge *m, unsigned domain,
+	const struct mt_pool_cell *block, const struct mt_release *previous)
 {
 	struct mt_block_history *h = m->history;
 	const struct mt_pool_cell *old = &previous->cell;
@@ -276,6 +278,7 @@ void mt_block_history_continue(struct mt_merge *m, const struct mt_pool_cell *bl
 
 	chain.address = block->address;
 	chain.number = block->number;
+	chain.domain = domain;
 	chain.position += chain.position < UINT32_MAX;
 	if (!h->chains || h->chains_used > h->chain_mask / 2)
 		make_room(m);

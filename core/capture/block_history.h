@@ -37,6 +37,7 @@ struct mt_block_history_chain {
 	uint64_t address, number;
 	uint64_t first, first_size, start_ns; /* of the chain's first block */
 	uint32_t position;                    /* 0: empty */
+	uint32_t domain;
 };
 
 struct mt_block_history {
@@ -83,7 +84,7 @@ static inline void mt_block_history_note(struct mt_block_history *h, uint64_t nu
 		mt_block_history_add(h, number, time_ns, number - sequence);
 }
 /* The live block continues the released one. */
-void mt_block_history_continue(struct mt_merge *, const struct mt_pool_cell *,
+void mt_block_history_continue(struct mt_merge *, unsigned domain, const struct mt_pool_cell *,
 	const struct mt_release *previous);
 /* The chain of a block that continues another one, or NULL. */
 const struct mt_block_history_chain *mt_block_history_chain(const struct mt_block_history *,

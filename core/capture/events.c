@@ -34,24 +34,29 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 		m->now_ns = ns;
 }
 
-static void imply_end(struct mt_merge *, struct mt_ring *, uint64_t address);
+/* Functions whose names end in "of" take a domain, or the function that a record of another domain
+ * names. Each has a twin for the heap, which lacks this argument: with it, the fast path needs two
+ * more instructions an event. */
+
+static void imply_end(struct mt_merge *, struct mt_ring *, unsigned domain, uint64_t address);
+
+static __attribute__((noinline)) void clear_of(struct mt_merge *m, struct mt_ring *r,
+	unsigned domain, uint64_t address, uint64_t stamp, unsigned nesting,
+	struct mt_live_table_place *place)
+{
+	struct mt_live_table *live = mt_merge_blocks(m, domain);
+
+	mt_merge_fetch(m, domain, address, stamp, false, nesting);
+	if (!mt_live_table_look_up(live, address, place))
+		return;
+	imply_end(m, r, domain, address);
+	mt_live_table_look_up(live, address, place);
+}
 
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r,
 	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_live_table_place *place)
 {
-	mt_merge_fetch(m, address, stamp, false, nesting);
-	if (!mt_live_table_look_up(&m->live, address, place))
-		return;
-	imply_end(m, r, address);
-	mt_live_table_look_up(&m->live, address, place);
-}
-
-/* Nothing lives at the address afterwards; place is where a block of this address goes. */
-HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	unsigned nesting, struct mt_live_table_place *place)
-{
-	if (__builtin_expect(mt_live_table_look_up(&m->live, d->pointer, place) != NULL, 0))
-		clear_found(m, r, d->pointer, d->time, nesting, place);
+	clear_of(m, r, MT_DOMAIN_HEAP, address, stamp, nesting, place);
 }
 
 /* Whether there can be blocks that were not recorded. The counters are ahead of the gap that will
@@ -74,25 +79,31 @@ static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct
 		emit(m, r, &(struct mt_pool_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
 }
 
-static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r,
-	uint64_t address, uint32_t wire_node)
+static void unknown_free_of(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
+	unsigned function, uint32_t wire_node)
 {
 	struct mt_info *info = &m->model->profile->info;
 
 	++*(lacks_blocks(m) ? &info->unrecorded_frees : mt_info_unfound(info));
 	emit(m, r, &(struct mt_pool_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
-		mt_tables_kind(&m->tables, wire_node), 0);
+		(uint16_t)function, 0);
 	if (wire_node >= MT_NODE_FIRST)
 		emit_note(m, r, MT_NOTE_FREE_STACK, mt_tables_node(&m->tables, wire_node));
 }
 
+static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r,
+	uint64_t address, uint32_t wire_node)
+{
+	unknown_free_of(m, r, address, mt_tables_kind(&m->tables, wire_node), wire_node);
+}
+
 /* The event that ends a block, with the stack of the call. */
-static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r,
-	const struct mt_pool_cell *b, enum mt_event_type type, uint32_t wire_node)
+static void emit_end_of(struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
+	enum mt_event_type type, unsigned function, uint32_t wire_node)
 {
 	uint32_t node;
 
-	emit(m, r, b, type, mt_tables_kind(&m->tables, wire_node), 0);
+	emit(m, r, b, type, (uint16_t)function, 0);
 	if (wire_node < MT_NODE_FIRST)
 		return;
 	node = mt_tables_node(&m->tables, wire_node);
@@ -100,34 +111,58 @@ static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct 
 	emit_note(m, r, MT_NOTE_FREE_STACK, node);
 }
 
-HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	unsigned nesting, const struct mt_release *reallocated)
+static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r,
+	const struct mt_pool_cell *b, enum mt_event_type type, uint32_t wire_node)
+{
+	emit_end_of(m, r, b, type, mt_tables_kind(&m->tables, wire_node), wire_node);
+}
+
+/* Nothing lives at the address afterwards. */
+HOT void begin_block(struct mt_merge *m, struct mt_ring *r, unsigned domain,
+	const struct mt_decoded *d, unsigned nesting, const struct mt_release *reallocated)
 {
 	const struct mt_pool_cell *previous =
 		reallocated && reallocated->known ? &reallocated->cell : NULL;
+	struct mt_live_table *live = mt_merge_blocks(m, domain);
 	struct mt_live_table_place place;
 	struct mt_pool_cell b;
 
-	clear_address(m, r, d, nesting, &place);
-	b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
+	if (__builtin_expect(mt_live_table_look_up(live, d->pointer, &place) != NULL, 0)) {
+		if (domain == MT_DOMAIN_HEAP)
+			clear_found(m, r, d->pointer, d->time, nesting, &place);
+		else
+			clear_of(m, r, domain, d->pointer, d->time, nesting, &place);
+	}
+	b = mt_event_begin(m, r, d->pointer, d->size,
+		domain == MT_DOMAIN_HEAP ? mt_tables_group(&m->tables, d->node)
+					 : mt_tables_group_of(&m->tables, d->node, d->function),
 		previous != NULL);
-	mt_live_table_insert_at(&m->live, &place, &b);
+	mt_live_table_insert_at(live, &place, &b);
 	if (m->history && previous)
-		mt_block_history_continue(m, &b, reallocated);
+		mt_block_history_continue(m, domain, &b, reallocated);
 	emit(m, r, &b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
 		previous ? previous->number : 0);
 }
 
-/* The block's end: by the record of a free, whose place in the table is left to the caller. */
+HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting, const struct mt_release *reallocated)
+{
+	begin_block(m, r, MT_DOMAIN_HEAP, d, nesting, reallocated);
+}
+
+/* The block's end: by the record of a free, whose place in the table is left to the caller.
+ * function: that of the record, if it names one. */
 HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_cell *cell,
-	uint32_t wire_node)
+	unsigned function, uint32_t wire_node)
 {
 	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_free(m->model, &block, m->now_ns);
 	if (__builtin_expect(block.number < m->copied_before, 0))
 		mt_block_copy_keep(m, cell);
-	if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
+	if (function)
+		emit_end_of(m, r, cell, MT_EVENT_FREE, function, wire_node);
+	else if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
 		emit(m, r, cell, MT_EVENT_FREE, (uint8_t)wire_node, 0);
 	else
 		emit_end(m, r, cell, MT_EVENT_FREE, wire_node);
@@ -164,7 +199,7 @@ HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 
 	r->open = NULL;
 	if (cell)
-		end_block(m, r, cell, d->node);
+		end_block(m, r, cell, MT_KIND_NONE, d->node);
 	return cell != NULL;
 }
 
@@ -192,15 +227,22 @@ struct change {
 	uint32_t node;
 	unsigned nesting;
 	struct mt_live_table_place *place;
+	unsigned domain, function; /* the function: as of end_block */
 };
 
 /* Its allocation may have to come first. */
+static __attribute__((noinline)) struct mt_pool_cell *fetch_of(struct mt_merge *m, unsigned domain,
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_live_table_place *place)
+{
+	return mt_merge_fetch(m, domain, address, stamp, true, nesting)
+		? mt_live_table_look_up(mt_merge_blocks(m, domain), address, place)
+		: NULL;
+}
+
 static __attribute__((noinline)) struct mt_pool_cell *fetch_block(struct mt_merge *m,
 	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_live_table_place *place)
 {
-	return mt_merge_fetch(m, address, stamp, true, nesting)
-		? mt_live_table_look_up(&m->live, address, place)
-		: NULL;
+	return fetch_of(m, MT_DOMAIN_HEAP, address, stamp, nesting, place);
 }
 
 HOT void *find(void *of, enum mt_block_state state)
@@ -210,10 +252,13 @@ HOT void *find(void *of, enum mt_block_state state)
 	struct mt_pool_cell *found;
 
 	if (state == MT_BLOCK_LIVE) {
-		found = mt_live_table_look_up(&c->m->live, c->address, c->place);
-		return __builtin_expect(found != NULL, 1)
-			? found
-			: fetch_block(c->m, c->address, c->stamp, c->nesting, c->place);
+		found = mt_live_table_look_up(mt_merge_blocks(c->m, c->domain), c->address,
+			c->place);
+		if (__builtin_expect(found != NULL, 1))
+			return found;
+		return c->domain == MT_DOMAIN_HEAP
+			? fetch_block(c->m, c->address, c->stamp, c->nesting, c->place)
+			: fetch_of(c->m, c->domain, c->address, c->stamp, c->nesting, c->place);
 	}
 	open = close_release(c->m, c->r);
 	return open && open->known ? open : NULL;
@@ -236,7 +281,11 @@ HOT int refuse(void *of, enum mt_block_change change)
 
 	if (change == MT_BLOCK_RELEASE)
 		open_release(c->r);
-	if (change != MT_BLOCK_RESTORE)
+	if (change == MT_BLOCK_RESTORE)
+		return 0;
+	if (c->function)
+		unknown_free_of(c->m, c->r, c->address, c->function, c->node);
+	else
 		unknown_free(c->m, c->r, c->address, c->node);
 	return 0;
 }
@@ -247,8 +296,8 @@ static void evict(void *of, void *released)
 	const struct change *c = of;
 	const struct mt_release *open = released;
 
-	if (mt_live_table_has(&c->m->live, open->cell.address))
-		imply_end(c->m, c->r, open->cell.address);
+	if (mt_live_table_has(mt_merge_blocks(c->m, open->domain), open->cell.address))
+		imply_end(c->m, c->r, open->domain, open->cell.address);
 }
 
 static void release(struct change *c, const struct mt_pool_cell *cell)
@@ -259,8 +308,15 @@ static void release(struct change *c, const struct mt_pool_cell *cell)
 	mt_model_release(c->m->model, &block, c->m->now_ns);
 	if (__builtin_expect(block.number < c->m->copied_before, 0))
 		mt_block_copy_keep(c->m, cell);
-	*open = (struct mt_release){.known = true, .temporary = block.temporary, .cell = *cell};
-	if (c->node < MT_NODE_FIRST)
+	*open = (struct mt_release){
+		.known = true,
+		.temporary = block.temporary,
+		.domain = (uint8_t)c->domain,
+		.cell = *cell,
+	};
+	if (c->function)
+		emit_end_of(c->m, c->r, cell, MT_EVENT_RELEASE, c->function, c->node);
+	else if (c->node < MT_NODE_FIRST)
 		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_tables_kind(&c->m->tables, c->node), 0);
 	else
 		emit_end(c->m, c->r, cell, MT_EVENT_RELEASE, c->node);
@@ -277,7 +333,7 @@ static void restore(struct mt_merge *m, const struct mt_ring *r, const struct mt
 
 /* Its free was lost. Of a pool's block the program need not have told, as when an arena is emptied
  * at once, or a child of vfork has taken it. */
-static void note_implied(struct mt_merge *m, const struct mt_ring *r,
+static void note_implied(struct mt_merge *m, const struct mt_ring *r, unsigned domain,
 	const struct mt_pool_cell *cell)
 {
 	struct mt_block block = mt_pool_block(cell);
@@ -286,7 +342,7 @@ static void note_implied(struct mt_merge *m, const struct mt_ring *r,
 	if (block.number < m->copied_before)
 		mt_block_copy_keep(m, cell);
 	emit(m, r, cell, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
-	if (block.address & MT_POINTER_POOL) {
+	if (domain == MT_DOMAIN_POOL) {
 		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;
 		return;
 	}
@@ -299,8 +355,8 @@ HOT int act(void *of, void *block, enum mt_block_change change)
 	struct change *c = of;
 
 	switch (change) {
-	case MT_BLOCK_END: end_block(c->m, c->r, block, c->node); break;
-	case MT_BLOCK_IMPLIED_END: note_implied(c->m, c->r, block); break;
+	case MT_BLOCK_END: end_block(c->m, c->r, block, c->function, c->node); break;
+	case MT_BLOCK_IMPLIED_END: note_implied(c->m, c->r, c->domain, block); break;
 	case MT_BLOCK_RELEASE: release(c, block); break;
 	case MT_BLOCK_RESTORE: restore(c->m, c->r, block); break;
 	case MT_BLOCK_CONTINUE: break; /* on_allocation tells of both blocks at once */
@@ -314,30 +370,55 @@ HOT void move(void *of, void *block, enum mt_block_state state)
 	const struct mt_release *open = block;
 
 	if (state != MT_BLOCK_LIVE) {
-		mt_live_table_remove_at(&c->m->live, c->address, c->place);
+		mt_live_table_remove_at(mt_merge_blocks(c->m, c->domain), c->address, c->place);
 		return;
 	}
-	mt_live_table_insert(&c->m->live, &open->cell);
+	mt_live_table_insert(mt_merge_blocks(c->m, open->domain), &open->cell);
 }
 
 static const struct mt_block_table by_address = {find, refuse, evict, act, move};
 
-static void imply_end(struct mt_merge *m, struct mt_ring *r, uint64_t address)
+static void imply_end(struct mt_merge *m, struct mt_ring *r, unsigned domain, uint64_t address)
 {
 	struct mt_live_table_place place;
-	struct change c = {.m = m, .r = r, .address = address, .place = &place};
+	struct change c = {.m = m, .r = r, .address = address, .place = &place, .domain = domain};
 
 	mt_block_change(&by_address, &c, MT_BLOCK_IMPLIED_END);
 }
 
-/* Of a record: change is constant. */
+/* Of a record of the heap: change is constant. */
 HOT void on_change(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting, enum mt_block_change change)
 {
 	struct mt_live_table_place place;
-	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place};
+	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place, MT_DOMAIN_HEAP,
+		MT_KIND_NONE};
 
 	mt_block_change(&by_address, &c, change);
+}
+
+/* An event of another domain. */
+static __attribute__((noinline)) void on_domain(struct mt_merge *m, struct mt_ring *r,
+	const struct mt_decoded *d, unsigned nesting)
+{
+	unsigned domain = mt_ring_domain(d->function);
+	struct mt_live_table_place place;
+	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place, domain,
+		d->function};
+	struct mt_release *open = NULL;
+	struct mt_extensions x;
+
+	mt_merge_make_blocks(m, domain);
+	m->model->profile->info.events++;
+	switch (d->type) {
+	case MT_DECODED_DOMAIN_FREE: mt_block_change(&by_address, &c, MT_BLOCK_END); return;
+	case MT_DECODED_DOMAIN_RELEASE: mt_block_change(&by_address, &c, MT_BLOCK_RELEASE); return;
+	case MT_DECODED_DOMAIN_REALLOC: open = close_release(m, r); break;
+	}
+	mt_ring_extensions(r, r->consumed, d->end, &x);
+	if (x.paused && open && !open->known)
+		return; /* as on_extended */
+	begin_block(m, r, domain, d, nesting, open);
 }
 
 static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
@@ -399,6 +480,8 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 	}
 	if (d->type >= MT_DECODED_GAP)
 		mt_mark_consume(m, r, d);
+	else if (d->type >= MT_DECODED_DOMAIN_ALLOC)
+		on_domain(m, r, d, nesting);
 	else if (d->type >= MT_DECODED_ALLOC)
 		on_extended(m, r, d, nesting);
 	return d->type >= MT_DECODED_THREAD;
@@ -407,9 +490,11 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 /* An allocation of a size that cannot be. It is left out; what it reallocates has ended. */
 static bool is_oversized(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	bool again = d->type == MT_RECORD_REALLOC || d->type == MT_DECODED_REALLOC;
+	bool again = d->type == MT_RECORD_REALLOC || d->type == MT_DECODED_REALLOC
+		|| d->type == MT_DECODED_DOMAIN_REALLOC;
 
-	if ((!again && d->type != MT_RECORD_ALLOC && d->type != MT_DECODED_ALLOC)
+	if ((!again && d->type != MT_RECORD_ALLOC && d->type != MT_DECODED_ALLOC
+		    && d->type != MT_DECODED_DOMAIN_ALLOC)
 		|| mt_model_has_room(m->model, d->size))
 		return false;
 	if (again)

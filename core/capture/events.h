@@ -85,9 +85,9 @@ void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decode
 void mt_event_run(struct mt_merge *, struct mt_ring *, uint64_t bound);
 /* Lets the program have the slots of what the ring's reader has consumed. */
 void mt_merge_step(struct mt_merge *, struct mt_ring *);
-/* Looks in the other rings for the allocation (or the release) of the address that must come before
- * an event with this stamp, and consumes up to it. */
-bool mt_merge_fetch(struct mt_merge *, uint64_t address, uint64_t stamp, bool want_allocation,
-	unsigned nesting);
+/* Looks in the other rings for the allocation (or the release) of the address in its domain that
+ * must come before an event with this stamp, and consumes up to it. */
+bool mt_merge_fetch(struct mt_merge *, unsigned domain, uint64_t address, uint64_t stamp,
+	bool want_allocation, unsigned nesting);
 
 #endif

@@ -54,6 +54,11 @@ struct mt_live_table_walk {
 	uint32_t id;
 	bool begun;
 };
+/* The same over the tables of all domains: see core/capture/merge.h. */
+struct mt_merge_walk {
+	struct mt_live_table_walk of;
+	unsigned domain;
+};
 /* Copies the next blocks, `most` at the most. Returns how many; 0: there are no more. */
 uint32_t mt_live_table_slice(struct mt_live_table *, struct mt_live_table_walk *,
 	struct mt_pool_cell *blocks, uint32_t most);

@@ -51,12 +51,41 @@ void mt_merge_free(struct mt_merge *m)
 	mt_slack_free(&m->slack);
 	mt_tables_free(&m->tables);
 	mt_live_table_free(&m->live);
+	for (unsigned i = 0; i < MT_DOMAIN_COUNT; i++) {
+		if (m->domains[i])
+			mt_live_table_free(m->domains[i]);
+		free(m->domains[i]);
+	}
 	mt_block_copy_end(m, false);
 	mt_block_history_free(m->history);
 	mt_strands_free(m->strands);
 	free(m->rings);
 	free(m->order.entries);
 	*m = (struct mt_merge){0};
+}
+
+struct mt_live_table *mt_merge_make_blocks(struct mt_merge *m, unsigned domain)
+{
+	mt_assert(domain < MT_DOMAIN_COUNT);
+	if (domain != MT_DOMAIN_HEAP && !m->domains[domain]) {
+		m->domains[domain] = mt_alloc(sizeof *m->domains[domain]);
+		mt_live_table_init(m->domains[domain]);
+	}
+	return mt_merge_blocks(m, domain);
+}
+
+uint32_t mt_merge_slice(struct mt_merge *m, struct mt_merge_walk *w, struct mt_pool_cell *blocks,
+	uint32_t most)
+{
+	while (w->domain < MT_DOMAIN_COUNT) {
+		struct mt_live_table *of = mt_merge_blocks(m, w->domain);
+		uint32_t count = of ? mt_live_table_slice(of, &w->of, blocks, most) : 0;
+
+		if (count || !most)
+			return count;
+		*w = (struct mt_merge_walk){.domain = w->domain + 1};
+	}
+	return 0;
 }
 
 /* ---- one ring -------------------------------------------------------------------------------- */
@@ -97,12 +126,18 @@ void mt_merge_step(struct mt_merge *m, struct mt_ring *r)
 
 enum about { NOTHING, BEGINNING, END };
 
-/* What an event says of an address: that a block begins there, or ends. */
-static enum about about(const struct mt_decoded *d, uint64_t address)
+/* What an event says of a block's place: that a block begins there, or ends. */
+static enum about about(const struct mt_decoded *d, unsigned domain, uint64_t address)
 {
 	if (d->pointer != address)
 		return NOTHING;
+	if (domain != MT_DOMAIN_HEAP && mt_ring_domain(d->function) != domain)
+		return NOTHING;
 	switch (d->type) {
+	case MT_DECODED_DOMAIN_ALLOC:
+	case MT_DECODED_DOMAIN_REALLOC: return domain != MT_DOMAIN_HEAP ? BEGINNING : NOTHING;
+	case MT_DECODED_DOMAIN_FREE:
+	case MT_DECODED_DOMAIN_RELEASE: return domain != MT_DOMAIN_HEAP ? END : NOTHING;
 	case MT_RECORD_ALLOC:
 	case MT_RECORD_REALLOC:
 	case MT_RECORD_RESTORE:
@@ -116,8 +151,8 @@ static enum about about(const struct mt_decoded *d, uint64_t address)
 
 /* The position behind the event that must come first, if it is the ring's next about this address:
  * what lies behind another belongs to a later block. 0 = none. Its time goes to latest. */
-static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
-	enum about wanted, uint64_t *latest)
+static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, unsigned domain,
+	uint64_t address, enum about wanted, uint64_t *latest)
 {
 	uint64_t position = r->decoded, time = r->time;
 	enum about found = NOTHING;
@@ -127,12 +162,12 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 		d = r->next;
 		if (d.time > *latest)
 			return 0;
-		found = about(&d, address);
+		found = about(&d, domain, address);
 	}
 	while (!found && m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d)
 		&& d.time <= *latest) {
 		m->patience--;
-		found = about(&d, address);
+		found = about(&d, domain, address);
 	}
 	if (found != wanted)
 		return 0;
@@ -153,8 +188,8 @@ static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 
 /* The earliest one in all rings: within the window the address may have been freed and allocated
  * anew. */
-bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool want_allocation,
-	unsigned nesting)
+bool mt_merge_fetch(struct mt_merge *m, unsigned domain, uint64_t address, uint64_t stamp,
+	bool want_allocation, unsigned nesting)
 {
 	uint64_t latest = stamp + m->window, end = 0;
 	struct mt_ring *in = NULL;
@@ -167,7 +202,7 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 
 		if (r->busy || (!r->ready && r->decoded == r->second_head))
 			continue;
-		found = look_in(m, r, address, want_allocation ? BEGINNING : END, &latest);
+		found = look_in(m, r, domain, address, want_allocation ? BEGINNING : END, &latest);
 		if (found) {
 			in = r;
 			end = found;

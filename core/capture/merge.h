@@ -55,7 +55,9 @@ struct mt_merge {
 	const struct mt_merge_bounds *bounds;
 
 	struct mt_tables tables;
-	struct mt_live_table live;
+	struct mt_live_table live; /* of the heap */
+	/* of each other domain; NULL: no event of it has come */
+	struct mt_live_table *domains[MT_DOMAIN_COUNT];
 	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
 	struct mt_order order;      /* of the rings with events of this batch */
@@ -101,6 +103,16 @@ void mt_merge_wake(struct mt_merge *, uint32_t bits);
 void mt_merge_halt(struct mt_merge *);
 /* Whether something is published that was not consumed. */
 bool mt_merge_pending(const struct mt_merge *);
+/* The live blocks of a domain; NULL: there have been none. */
+static inline struct mt_live_table *mt_merge_blocks(struct mt_merge *m, unsigned domain)
+{
+	return domain == MT_DOMAIN_HEAP ? &m->live : m->domains[domain];
+}
+/* The same; makes the table. */
+struct mt_live_table *mt_merge_make_blocks(struct mt_merge *, unsigned domain);
+/* As mt_live_table_slice, over the blocks of all domains. */
+uint32_t mt_merge_slice(struct mt_merge *, struct mt_merge_walk *, struct mt_pool_cell *blocks,
+	uint32_t most);
 /* Until now, at the latest, frees were lost. */
 static inline uint64_t mt_merge_lossy_now(const struct mt_merge *m)
 {

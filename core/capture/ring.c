@@ -40,6 +40,7 @@ static void extend(struct mt_extensions *x, const struct mt_wire_record *record)
 		break;
 	case MT_EXTEND_POINTER:
 		x->pointer = record->word0;
+		x->function = mt_wire_record_pointer(record);
 		x->has_pointer = true;
 		break;
 	case MT_EXTEND_VALUE:
@@ -76,6 +77,49 @@ static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *recor
 		d->type = marks[mark].type;
 }
 
+static const struct {
+	uint8_t domain, role;
+} functions[MT_KIND_COUNT] = {
+#define X(id, name, domain, role, family) [MT_KIND_##id] = {MT_DOMAIN_##domain, MT_CALL_##role},
+	MT_FUNCTIONS(X)
+#undef X
+};
+
+uint8_t mt_ring_domain(unsigned function)
+{
+	mt_assert(function < MT_KIND_COUNT);
+	return functions[function].domain;
+}
+
+/* The type of a record whose function belongs to another domain than the heap. */
+static unsigned domain_type(unsigned type, unsigned role)
+{
+	bool begins = role == MT_CALL_ALLOCATE || role == MT_CALL_REALLOCATE;
+	bool ends = role == MT_CALL_FREE || role == MT_CALL_REALLOCATE;
+
+	switch (type) {
+	case MT_RECORD_ALLOC: return begins ? MT_DECODED_DOMAIN_ALLOC : MT_DECODED_INVALID;
+	case MT_RECORD_REALLOC: return begins ? MT_DECODED_DOMAIN_REALLOC : MT_DECODED_INVALID;
+	case MT_RECORD_FREE: return ends ? MT_DECODED_DOMAIN_FREE : MT_DECODED_INVALID;
+	case MT_RECORD_RELEASE: return ends ? MT_DECODED_DOMAIN_RELEASE : MT_DECODED_INVALID;
+	}
+	return type; /* a restore: of the block that was released, wherever it was */
+}
+
+static void decode_function(struct mt_decoded *d, uint64_t function)
+{
+	if (d->type == MT_DECODED_INVALID)
+		return;
+	if (function >= MT_KIND_COUNT) {
+		d->type = MT_DECODED_INVALID;
+		return;
+	}
+	if (functions[function].domain == MT_DOMAIN_HEAP)
+		return;
+	d->function = (uint16_t)function;
+	d->type = (uint16_t)domain_type(d->type, functions[function].role);
+}
+
 static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *record,
 	const struct mt_extensions *x)
 {
@@ -92,6 +136,8 @@ static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *reco
 	}
 	if (!d->pointer && d->type != MT_RECORD_RESTORE)
 		d->type = MT_DECODED_INVALID;
+	if (pointer == MT_POINTER_EXTENDED)
+		decode_function(d, x->function);
 	if (d->type == MT_RECORD_ALLOC && x->has_usable)
 		d->type = MT_DECODED_ALLOC;
 	if (d->type == MT_RECORD_REALLOC && (x->has_usable || x->paused))
@@ -118,7 +164,8 @@ static bool decode_slow(const struct mt_ring *r, uint64_t *position, uint64_t li
 		}
 		*time = x.has_time ? x.time : *time + mt_wire_record_delta(&record);
 		d->time = *time;
-		d->type = type;
+		d->type = (uint16_t)type;
+		d->function = MT_KIND_NONE;
 		d->node = mt_wire_record_node(&record);
 		d->end = *position;
 		if (type == MT_RECORD_MARK)
@@ -146,7 +193,7 @@ bool mt_ring_decode(const struct mt_ring *r, uint64_t *position, uint64_t limit,
 		.pointer = mt_wire_record_pointer(&record) << 3,
 		.size = mt_wire_record_size(&record),
 		.node = mt_wire_record_node(&record),
-		.type = mt_wire_record_type(&record),
+		.type = (uint16_t)mt_wire_record_type(&record),
 	};
 	return true;
 }

@@ -18,6 +18,10 @@ enum {
 	MT_DECODED_INVALID,
 	MT_DECODED_ALLOC, /* with more than pointer and size */
 	MT_DECODED_REALLOC,
+	MT_DECODED_DOMAIN_ALLOC, /* these four: of a domain other than the heap */
+	MT_DECODED_DOMAIN_REALLOC,
+	MT_DECODED_DOMAIN_FREE,
+	MT_DECODED_DOMAIN_RELEASE,
 	MT_DECODED_GAP, /* from here on: mt_mark_consume */
 	MT_DECODED_MAP,
 	MT_DECODED_UNMAP,
@@ -31,12 +35,13 @@ struct mt_decoded {
 	uint64_t pointer;   /* mark: kind of the call */
 	uint64_t size;
 	uint32_t node; /* thread mark: index */
-	uint32_t type;
+	uint16_t type;
+	uint16_t function; /* that was called, where the record names it; else 0 */
 };
 
 /* What stands before a record and belongs to it. */
 struct mt_extensions {
-	uint64_t time, size, pointer, usable, values[MT_MARK_VALUES];
+	uint64_t time, size, pointer, function, usable, values[MT_MARK_VALUES];
 	unsigned value_count;
 	bool has_time, has_size, has_pointer, has_usable, paused;
 };
@@ -53,6 +58,7 @@ struct mt_unmap {
 struct mt_release {
 	struct mt_pool_cell cell;
 	bool known, temporary;
+	uint8_t domain;
 };
 
 struct mt_ring {
@@ -109,6 +115,9 @@ static inline bool mt_ring_is_plain(const struct mt_wire_record *record)
 		&& mt_wire_record_size(record) != MT_SIZE_EXTENDED
 		&& pointer - 1 < MT_POINTER_EXTENDED - 1;
 }
+
+/* The domain of a predefined function. */
+uint8_t mt_ring_domain(unsigned function);
 
 void mt_ring_init(struct mt_ring *, const struct mt_segment *, uint32_t id);
 void mt_ring_free(struct mt_ring *);

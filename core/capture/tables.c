@@ -280,6 +280,23 @@ uint32_t mt_tables_group_slow(struct mt_tables *t, uint32_t node)
 	return t->info[leaf].group - 1;
 }
 
+uint32_t mt_tables_group_of(struct mt_tables *t, uint32_t node, unsigned function)
+{
+	uint32_t group = mt_tables_group(t, node), leaf = t->profile->groups[group].node;
+	uint32_t pc = t->profile->nodes[leaf].pc;
+
+	if (pc == function)
+		return group;
+	if (pc != MT_PC_TABLE_FULL && pc != MT_PC_CUT) {
+		invalid(t); /* its leaf is another function */
+		leaf = intern_node(t, 0, MT_PC_CUT);
+	}
+	leaf = intern_node(t, leaf, function);
+	if (!t->info[leaf].group)
+		t->info[leaf].group = mt_profile_add_group(t->profile, leaf) + 1;
+	return t->info[leaf].group - 1;
+}
+
 uint32_t mt_tables_node(struct mt_tables *t, uint32_t node)
 {
 	uint32_t leaf = find_node(t, node);

@@ -44,6 +44,10 @@ static inline uint32_t mt_tables_group(struct mt_tables *t, uint32_t node)
 	return mt_tables_group_slow(t, node);
 }
 
+/* Group of an allocation by a function that its record names: if the node does not name it, since
+ * the call tree was full, the site is the function, called from the node. */
+uint32_t mt_tables_group_of(struct mt_tables *, uint32_t node, unsigned function);
+
 /* Kind of a free, from its node. */
 static inline uint16_t mt_tables_kind(const struct mt_tables *t, uint32_t node)
 {

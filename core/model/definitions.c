@@ -417,6 +417,8 @@ static const char *read_start(struct mt_cursor *c, unsigned version, struct mt_p
 	uint64_t first = mt_cursor_varint(c), count = mt_cursor_bounded(c, mt_cursor_left(c));
 
 	if (version < 8) {
+		/* the keys of pools are shown as they are */
+		p->domains[MT_DOMAIN_POOL].address_bits = 64;
 		p->info.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 		p->info.start_unix_ns = mt_cursor_varint(c);
 	}

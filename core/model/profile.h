@@ -411,6 +411,13 @@ static inline uint32_t mt_profile_group_domain(const struct mt_profile *p, uint3
 {
 	return mt_profile_function(p, mt_profile_group_kind(p, group))->domain;
 }
+/* The address of a block that the domain knows by this key. */
+static inline uint64_t mt_domain_address(const struct mt_domain *d, uint64_t key)
+{
+	uint64_t above = d->address_bits < 64 ? ~0ull << d->address_bits : 0;
+
+	return key >> 63 ? key | above : key & ~above;
+}
 /* Tells whether usable sizes of the group's blocks follow from their sizes by info.usable_rule. */
 static inline bool mt_profile_has_usable(const struct mt_profile *p, uint32_t group)
 {

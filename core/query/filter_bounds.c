@@ -36,16 +36,11 @@ static bool in_range(const struct mt_filter_range *range, uint64_t value)
 	return value >= range->min && value <= range->max;
 }
 
-static bool of_the_heap(const struct mt_allocation *a)
-{
-	return !(a->address & MT_POINTER_POOL);
-}
-
 /* A chunk's size is a multiple of 16; what a chunk among others can hold is that less 8, a mapped
  * one that less 16. */
 static bool is_mmapped(const struct mt_allocation *a)
 {
-	return of_the_heap(a) && a->usable && a->usable % 16 == 0;
+	return a->domain == MT_DOMAIN_HEAP && a->usable && a->usable % 16 == 0;
 }
 
 static bool has_marker(const struct mt_filter_bounds *b, uint32_t marker)
@@ -58,7 +53,7 @@ static bool has_marker(const struct mt_filter_bounds *b, uint32_t marker)
 
 static bool arena_matches(const struct mt_filter_bounds *b, const struct mt_allocation *a)
 {
-	if (!of_the_heap(a) || is_mmapped(a))
+	if (a->domain != MT_DOMAIN_HEAP || is_mmapped(a))
 		return false;
 	return in_range(&b->main_heap, a->address) == b->main_arena;
 }
@@ -79,7 +74,9 @@ bool mt_filter_allocation_matches(const struct mt_filter_bounds *b, const struct
 		return false;
 	if (asked & AT_MARKER && !has_marker(b, a->marker))
 		return false;
-	if (asked & AT_ADDRESS && !(of_the_heap(a) && in_range(&b->address, a->address)))
+	/* a block of a pool lies in one of the heap, which is asked */
+	if (asked & AT_ADDRESS
+		&& (a->domain == MT_DOMAIN_POOL || !in_range(&b->address, a->address)))
 		return false;
 	if (asked & AT_MMAPPED && is_mmapped(a) != b->mmapped)
 		return false;

@@ -130,7 +130,6 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 {
 	*a = (struct mt_allocation){
 		.number = c->number,
-		.address = c->address,
 		.size = c->size,
 		.usable = c->usable,
 		.time_ns = c->time_ns,
@@ -146,6 +145,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 		.chain_end_ns = MT_LIVE,
 		.at_peak = at_peak(j, c->number, false),
 	};
+	mt_question_place(j->question, a, c->address);
 	if (j->question->marker_count && !j->bits)
 		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
 	if (c->state == MT_BLOCK_RELEASED) {

@@ -125,12 +125,20 @@ uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *
 	return mt_wire_usable(e->size);
 }
 
+void mt_question_place(const struct mt_question *q, struct mt_allocation *a, uint64_t key)
+{
+	const struct mt_profile *p = q->source->profile;
+
+	a->domain = mt_profile_group_domain(p, a->group);
+	a->key = key;
+	a->address = mt_domain_address(&p->domains[a->domain], key);
+}
+
 bool mt_question_judge(const struct mt_question *q, const struct mt_event *e,
 	const struct mt_event *after)
 {
 	struct mt_allocation a = {
 		.number = e->number,
-		.address = e->address,
 		.size = e->size,
 		.time_ns = e->time_ns,
 		.group = e->group,
@@ -138,8 +146,10 @@ bool mt_question_judge(const struct mt_question *q, const struct mt_event *e,
 		.end_ns = MT_LIVE,
 	};
 
-	if (q->needs & MT_FILTER_NEEDS_ADDRESS)
+	if (q->needs & MT_FILTER_NEEDS_ADDRESS) {
+		mt_question_place(q, &a, e->address);
 		a.usable = mt_question_usable(q, e, after);
+	}
 	if (q->bounds.marker_count)
 		a.marker = mt_question_marker(q, e->number, e->time_ns);
 	return mt_filter_allocation_matches(&q->bounds, &a);

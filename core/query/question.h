@@ -54,6 +54,8 @@ uint32_t mt_question_marker(const struct mt_question *, uint64_t number, uint64_
 /* Its usable size: as noted behind it, or by the rule that info names; 0: not known. */
 uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *,
 	const struct mt_event *after);
+/* Sets domain, key and address of an allocation whose group exists. */
+void mt_question_place(const struct mt_question *, struct mt_allocation *, uint64_t key);
 /* Whether it matches as far as it is known then; its group exists. */
 bool mt_question_judge(const struct mt_question *, const struct mt_event *,
 	const struct mt_event *after);

@@ -23,11 +23,12 @@ struct mt_source {
 
 /* One block from its allocation to its end. */
 struct mt_allocation {
-	uint64_t number;          /* counted from 0, in the order of events */
-	uint64_t address, size;   /* address: bit 63 set in a pool */
+	uint64_t number; /* counted from 0, in the order of events */
+	uint64_t address, size;
+	uint64_t key;             /* by which its domain knows it (doc/domains.md) */
 	uint64_t usable;          /* 0: not known */
 	uint64_t time_ns, end_ns; /* end_ns: MT_LIVE, or when it was freed or reallocated */
-	uint32_t group;
+	uint32_t group, domain;
 	uint32_t thread, end_thread;
 	/* the kind of call that freed or reallocated it; MT_KIND_NONE: live, or that was lost */
 	uint32_t end_kind;

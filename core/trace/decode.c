@@ -4,6 +4,7 @@
 #include "core/trace/predictor.h"
 #include "core/trace/unravel.h"
 #include "core/trace/varint.h"
+#include "core/wire.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,14 @@ static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool a
 		p->next_number++;
 }
 
+/* In versions 4 to 7, bit 63 of a key says that it is of a pool. The function does not, where the
+ * call tree was full. */
+static void name_pool(struct mt_event *e)
+{
+	if (e->address >> 63 && e->kind != MT_KIND_POOL)
+		e->kind = MT_KIND_POOL_FREE;
+}
+
 static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses,
 	struct mt_event *e)
 {
@@ -132,6 +141,8 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		if (addresses)
 			e->address = p->unknown_address += get_address(d);
+		if (d->narrow)
+			name_pool(e);
 		return;
 	}
 	switch ((head & HEAD_MODE) >> HEAD_MODE_SHIFT) {

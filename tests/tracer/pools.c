@@ -13,8 +13,7 @@ static char memory[1000];
 
 static unsigned long pooled(const void *pool, const void *p)
 {
-	return 1ul << 63 | ((unsigned long)pool * 0x9e3779b97f4a7c15ul >> 48) << 47
-		| (unsigned long)p;
+	return ((unsigned long)pool * 0x9e3779b97f4a7c15ul >> 48) << 47 | (unsigned long)p;
 }
 
 static void pools(void)

@@ -60,6 +60,16 @@ static inline void extend(struct fixture *f, uint32_t ring, enum mt_extend what,
 	put(f, ring, (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3});
 }
 
+static inline void extend_pointer(struct fixture *f, uint32_t ring, uint64_t pointer,
+	uint32_t function)
+{
+	struct mt_wire_record record =
+		mt_wire_record_pack(MT_RECORD_EXTEND, 0, 0, function, MT_EXTEND_POINTER);
+
+	record.word0 = pointer;
+	put(f, ring, record);
+}
+
 /* One event with an absolute time, published at once. */
 static inline void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time,
 	uint64_t pointer, uint64_t size)

@@ -629,7 +629,12 @@ static void pools_are_apart(void **state)
 	struct fixture *f = *state;
 
 	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 100);
-	event(f, 0, MT_RECORD_ALLOC, 200, MT_POINTER_POOL | 0x1000, 10);
+	extend(f, 0, MT_EXTEND_TIME, f->clock.start + 200);
+	extend_pointer(f, 0, 0x1000, MT_KIND_POOL);
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_POOL};
+	f->segment.header->node_count = 34;
+	put(f, 0, mt_wire_record_pack(MT_RECORD_ALLOC, 0, 33, MT_POINTER_EXTENDED, 10));
+	publish(f, 0);
 	event(f, 0, MT_RECORD_FREE, 300, 0x1000, 0);
 	assert_int_equal(drain(f)->implied_frees, 0);
 	assert_int_equal(f->profile.info.leaked_bytes, 10);

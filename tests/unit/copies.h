@@ -37,7 +37,7 @@ static void copies_add_truth(struct copies *c, const struct mt_pool_cell *cell,
 
 static void copies_see_truth(struct copies *c, struct mt_merge *m)
 {
-	struct mt_live_table_walk walk = {0};
+	struct mt_merge_walk walk = {0};
 	struct mt_pool_cell cell;
 
 	c->truth_count = 0;
@@ -46,7 +46,7 @@ static void copies_see_truth(struct copies *c, struct mt_merge *m)
 			if (m->rings[i].releases[at].known)
 				copies_add_truth(c, &m->rings[i].releases[at].cell,
 					&m->rings[i].releases[at]);
-	while (mt_live_table_slice(&m->live, &walk, &cell, 1))
+	while (mt_merge_slice(m, &walk, &cell, 1))
 		copies_add_truth(c, &cell, NULL);
 	if (c->truth_count)
 		qsort(c->truth, c->truth_count, sizeof *c->truth, copies_by_number);

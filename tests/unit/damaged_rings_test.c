@@ -208,7 +208,7 @@ static uint32_t below(uint64_t *random, uint32_t limit)
 
 static void put_some(struct fixture *f, uint64_t *random, uint64_t *clock)
 {
-	uint32_t ring = below(random, RINGS), what = below(random, 30);
+	uint32_t ring = below(random, RINGS), what = below(random, 33);
 	uint64_t address = (1 + below(random, 12)) * 16;
 
 	if (what < 3)
@@ -220,6 +220,14 @@ static void put_some(struct fixture *f, uint64_t *random, uint64_t *clock)
 		put(f, ring, plain(1 + below(random, 5), below(random, 300), address));
 	} else if (what == 28) {
 		extend(f, ring, (enum mt_extend)below(random, 6), below(random, 100));
+	} else if (what > 29) { /* of any function, most often of a pool */
+		uint32_t function =
+			below(random, 3) ? MT_KIND_POOL + below(random, 2) : below(random, 60);
+
+		extend_pointer(f, ring, address, function);
+		put(f, ring,
+			mt_wire_record_pack(1 + below(random, 5), below(random, 300), MALLOC_NODE,
+				MT_POINTER_EXTENDED, 8));
 	} else {
 		put(f, ring,
 			mt_wire_record_pack(MT_RECORD_MARK, 0, below(random, 6), 0,
@@ -247,7 +255,7 @@ static void write_over(struct fixture *f, uint64_t *random)
  * to a ring. */
 static void compare_live(struct fixture *f)
 {
-	struct mt_live_table_walk walk = {0};
+	struct mt_merge_walk walk = {0};
 	struct mt_live_table_place place;
 	struct mt_pool_cell block;
 	uint64_t live = 0;
@@ -257,10 +265,11 @@ static void compare_live(struct fixture *f)
 		open += f->merge.rings[i].open != NULL;
 	assert_int_equal(__builtin_popcount(f->merge.live.open_taken), open);
 
-	for (; mt_live_table_slice(&f->merge.live, &walk, &block, 1); live++) {
+	for (; mt_merge_slice(&f->merge, &walk, &block, 1); live++) {
 		const struct mt_pool_cell *found;
 
-		found = mt_live_table_look_up(&f->merge.live, block.address, &place);
+		found = mt_live_table_look_up(mt_merge_blocks(&f->merge, walk.domain),
+			block.address, &place);
 		assert_true(found && found->number == block.number && found->size == block.size);
 	}
 	assert_int_equal(live, f->model.live_count);

@@ -485,7 +485,6 @@ static void heap_init(struct run *r)
  * s, live. d: mapped, 200000 at 50 s, live. e: of a pool, 64 at 100 s, live. */
 static void allocations_are(struct run *r, const char *text, const char *expected)
 {
-	const uint64_t pool = MT_POINTER_POOL;
 	uint32_t warm = mt_strings_add(&r->f.profile.strings, "warm");
 	uint32_t hot = mt_strings_add(&r->f.profile.strings, "hot");
 	struct mt_allocation all[] = {
@@ -552,7 +551,8 @@ static void allocations_are(struct run *r, const char *text, const char *expecte
 			.chain_end_ns = MT_LIVE,
 		},
 		{
-			.address = pool | 0x3000,
+			.domain = MT_DOMAIN_POOL,
+			.address = 0x3000,
 			.size = 64,
 			.usable = 64,
 			.time_ns = 100 * SECOND,

@@ -19,6 +19,8 @@
 #define LIVE 64
 #define AHEAD_NS 5000000            /* steps of the timeline */
 #define FREE_NODE (33 + 2 * GROUPS) /* the stack of a free */
+#define POOL_NODE (FREE_NODE + 1)
+#define POOL_FREE_NODE (FREE_NODE + 2)
 
 struct recording {
 	struct fixture *f;
@@ -74,7 +76,10 @@ static void start(struct recording *r, uint32_t block_events, bool history, bool
 	}
 	*node_at(r->f, FREE_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_FREE};
 	r->f->segment.header->pc_count = 33 + GROUPS;
-	r->f->segment.header->node_count = FREE_NODE + 1;
+	*node_at(r->f, POOL_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_POOL};
+	*node_at(r->f, POOL_FREE_NODE) =
+		(struct mt_wire_node){.parent = 33, .pc = MT_KIND_POOL_FREE};
+	r->f->segment.header->node_count = POOL_FREE_NODE + 1;
 	r->f->merge.writer = mt_trace_writer_new(dup(r->fd), &err);
 	assert_non_null(r->f->merge.writer);
 	if (history)
@@ -138,6 +143,39 @@ static void record(struct fixture *f, struct script *s, uint32_t ring, unsigned 
 	mt_merge_poll(&f->merge);
 }
 
+/* Blocks of a pool at addresses at which the heap may have blocks, too. Each ring has its own. */
+static void record_pool(struct fixture *f, struct script *s, uint32_t ring, bool one_by_one)
+{
+	uint64_t key = ((uint64_t)ring << 20) + 0x10000 + 64 * below(s, 40);
+	uint32_t what = below(s, 8), last = MT_RECORD_ALLOC;
+	uint32_t size = below(s, 500);
+
+	if (what > 3 || what < 2)
+		last = what < 2 ? MT_RECORD_REALLOC : MT_RECORD_FREE;
+	s->clock += 1 + below(s, 400);
+	if (last == MT_RECORD_REALLOC) {
+		extend(f, ring, MT_EXTEND_TIME, f->clock.start + s->clock);
+		extend_pointer(f, ring, key, MT_KIND_POOL);
+		put(f, ring,
+			mt_wire_record_pack(MT_RECORD_RELEASE, 0, MT_KIND_POOL, MT_POINTER_EXTENDED,
+				0));
+		key += 64 * below(s, 3);
+	}
+	extend(f, ring, MT_EXTEND_TIME, f->clock.start + s->clock);
+	extend_pointer(f, ring, key, last == MT_RECORD_FREE ? MT_KIND_POOL_FREE : MT_KIND_POOL);
+	put(f, ring,
+		mt_wire_record_pack(last, 0,
+			last != MT_RECORD_FREE ? POOL_NODE
+				: below(s, 3)  ? (uint32_t)MT_KIND_POOL_FREE
+					       : POOL_FREE_NODE,
+			MT_POINTER_EXTENDED, last == MT_RECORD_FREE ? 0 : size));
+	s->last[ring] = s->clock;
+	if (!one_by_one)
+		return;
+	publish(f, ring);
+	mt_merge_poll(&f->merge);
+}
+
 /* What another thread does to the block that this one allocated just now and will free next. */
 static void interfere(struct fixture *f, struct script *s, uint32_t ring, uint64_t address)
 {
@@ -165,6 +203,8 @@ static void step(struct fixture *f, struct script *s, bool one_by_one)
 	uint32_t slot = below(s, 8);
 	uint64_t address = s->recent[slot];
 
+	if (!below(s, 12))
+		record_pool(f, s, ring, one_by_one);
 	if (what >= 17 && s->live_count) {
 		uint32_t at = below(s, s->live_count);
 

@@ -330,7 +330,8 @@ static uint64_t span(uint64_t from, uint64_t to, uint64_t end)
 static bool is_meant(const struct asked *q, const struct recording *r,
 	const struct mt_allocation *a, uint64_t run_ns)
 {
-	bool mapped = a->usable && a->usable % 16 == 0;
+	bool pooled = mt_profile_group_domain(&r->profile, a->group) == MT_DOMAIN_POOL;
+	bool mapped = !pooled && a->usable && a->usable % 16 == 0;
 
 	return within(q, MT_FILTER_FROM, MT_FILTER_TO, a->time_ns) && right_lifetime(q, r, a)
 		&& within(q, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, a->size)
@@ -342,6 +343,7 @@ static bool is_meant(const struct asked *q, const struct recording *r,
 		&& (!q->on[MT_FILTER_ALIVE_AT] || lives_at(a, q->number[MT_FILTER_ALIVE_AT]))
 		&& (!q->on[MT_FILTER_ALIVE_AT_2] || !lives_at(a, q->number[MT_FILTER_ALIVE_AT_2]))
 		&& within(q, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, a->address)
+		&& !(pooled && (q->on[MT_FILTER_ADDRESS_MIN] || q->on[MT_FILTER_ADDRESS_MAX]))
 		&& within(q, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, a->first_size)
 		&& within(q, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, a->last_size)
 		&& within(q, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX,

@@ -262,9 +262,7 @@ static void value_text(const struct mt_app *app, const struct mt_allocation *a, 
 		mt_number_size(out, mt_model_slack(p, a->group, a->size, a->usable));
 		break;
 	case COLUMN_THREAD: mt_data_thread(out, p, a->thread); break;
-	default:
-		snprintf(out, 64, "0x%llx", (unsigned long long)(a->address & ~(1ull << 63)));
-		break;
+	default: snprintf(out, 64, "0x%llx", (unsigned long long)a->address); break;
 	}
 }
 
