@@ -77,6 +77,21 @@ static bool reallocates(const struct part *part, uint32_t kind)
 	return mt_profile_function(part->whole, kind)->role == MT_CALL_REALLOCATE;
 }
 
+static void put_domains(const struct part *part, const struct mt_error *e, const char *times)
+{
+	const struct mt_profile *p = part->whole;
+
+	fprintf(part->report->out,
+		"allocated by %s in the domain %s, %s by %s in the domain %s, which ended no "
+		"block: %s %s",
+		group_kind(part, e),
+		mt_profile_domain_name(p, mt_profile_group_domain(p, e->group)),
+		reallocates(part, e->call.kind) ? "resized" : "freed",
+		mt_profile_function_name(p, e->call.kind),
+		mt_profile_domain_name(p, mt_profile_function(p, e->call.kind)->domain), times,
+		MT_PLURAL(times, "time"));
+}
+
 static void put_heading(struct part *part, uint64_t rank, const struct mt_error *e)
 {
 	FILE *out = part->report->out;
@@ -85,7 +100,9 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 	mt_report_number(n[0], part->report, MT_UNIT_COUNT, e->count);
 	mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->bytes);
 	fprintf(out, "\n%llu. ", (unsigned long long)rank);
-	if (e->type == MT_ERROR_MISMATCH)
+	if (e->elsewhere)
+		put_domains(part, e, n[0]);
+	else if (e->type == MT_ERROR_MISMATCH)
 		fprintf(out, "allocated by %s, %s by %s: %s %s of %s in all", group_kind(part, e),
 			reallocates(part, e->call.kind) ? "resized" : "freed",
 			mt_profile_function_name(part->whole, e->call.kind), n[0],
@@ -93,7 +110,7 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 	else
 		fprintf(out, "%s: %s %s", mt_error_type_words(e->type), n[0],
 			MT_PLURAL(n[0], "time"));
-	if (e->type != MT_ERROR_MISMATCH)
+	if (e->type != MT_ERROR_MISMATCH || e->elsewhere)
 		fprintf(out, ", %saddress %#llx", e->count == 1 ? "" : "first ",
 			(unsigned long long)e->address);
 	if (e->type == MT_ERROR_DOUBLE_FREE) {
@@ -257,7 +274,7 @@ static void put_json_error(struct mt_json *json, struct part *part, const struct
 	mt_json_put_number(json, "size", e->bytes);
 	mt_json_put_seconds(json, "last_timestamp", e->last_ns);
 	mt_json_key(json, "address");
-	if (e->type == MT_ERROR_MISMATCH)
+	if (e->type == MT_ERROR_MISMATCH && !e->elsewhere)
 		mt_json_null(json);
 	else
 		mt_json_number(json, e->address);
@@ -331,7 +348,7 @@ static void put_csv_error(struct part *part, const struct mt_error *e)
 	fprintf(out, "%s,%s,%llu,%llu,", mt_error_type_name(e->type),
 		e->doubt ? mt_error_doubt_name(e->doubt) : "", (unsigned long long)e->count,
 		(unsigned long long)e->bytes);
-	if (e->type != MT_ERROR_MISMATCH)
+	if (e->type != MT_ERROR_MISMATCH || e->elsewhere)
 		fprintf(out, "%llu", (unsigned long long)e->address);
 	if (e->group != MT_NO_GROUP) {
 		struct mt_error_call allocation = {

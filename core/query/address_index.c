@@ -6,10 +6,11 @@
 void mt_address_index_add(struct mt_address_index *index, const struct mt_allocation *a)
 {
 	MT_GROW(index->blocks, index->count, index->capacity);
-	index->blocks[index->count++] = (struct mt_address_block){.address = a->address,
+	index->blocks[index->count++] = (struct mt_address_block){.address = a->key,
 		.size = a->size,
 		.number = a->number,
 		.time_ns = a->time_ns,
+		.domain = a->domain,
 		.group = a->group,
 		.thread = a->thread};
 }
@@ -18,6 +19,8 @@ static int compare(const void *a, const void *b)
 {
 	const struct mt_address_block *x = a, *y = b;
 
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
@@ -29,23 +32,41 @@ void mt_address_index_arrange(struct mt_address_index *index)
 		qsort(index->blocks, index->count, sizeof *index->blocks, compare);
 }
 
-static bool begins_behind(const void *blocks, uint32_t at, uint64_t address)
+/* The blocks, and in which domain is searched. */
+struct in_domain {
+	const struct mt_address_block *blocks;
+	uint32_t domain;
+};
+
+static bool begins_behind(const void *context, uint32_t at, uint64_t address)
 {
-	return ((const struct mt_address_block *)blocks)[at].address > address;
+	const struct in_domain *in = context;
+	const struct mt_address_block *b = &in->blocks[at];
+
+	return b->domain > in->domain || (b->domain == in->domain && b->address > address);
 }
 
-uint32_t mt_address_index_behind(const struct mt_address_index *index, uint64_t address)
+uint32_t mt_address_index_behind(const struct mt_address_index *index, uint32_t domain,
+	uint64_t address)
 {
-	return mt_search(0, index->count, begins_behind, index->blocks, address);
+	struct in_domain in = {index->blocks, domain};
+
+	return mt_search(0, index->count, begins_behind, &in, address);
+}
+
+uint32_t mt_address_index_end(const struct mt_address_index *index, uint32_t domain)
+{
+	return mt_address_index_behind(index, domain, UINT64_MAX);
 }
 
 const struct mt_address_block *mt_address_index_find(const struct mt_address_index *index,
-	uint64_t address)
+	uint32_t domain, uint64_t address)
 {
-	uint32_t at = mt_address_index_behind(index, address);
+	uint32_t at = mt_address_index_behind(index, domain, address);
 	const struct mt_address_block *block = at ? &index->blocks[at - 1] : NULL;
 
-	return block && (address == block->address || address - block->address < block->size)
+	return block && block->domain == domain
+			&& (address == block->address || address - block->address < block->size)
 		? block
 		: NULL;
 }

@@ -42,7 +42,7 @@ struct hunt {
 
 static uint64_t hash_of(const struct mt_error *e)
 {
-	uint64_t h = (uint64_t)e->type << 8 | e->doubt;
+	uint64_t h = (uint64_t)e->type << 8 | (uint64_t)e->elsewhere << 7 | e->doubt;
 
 	h = (h ^ e->group) * 0x9e3779b97f4a7c15ull;
 	h = (h ^ h >> 29 ^ (uint64_t)e->before.node << 8 ^ e->before.kind) * 0x9e3779b97f4a7c15ull;
@@ -52,9 +52,10 @@ static uint64_t hash_of(const struct mt_error *e)
 
 static bool agree(const struct mt_error *a, const struct mt_error *b)
 {
-	return a->type == b->type && a->doubt == b->doubt && a->group == b->group
-		&& a->before.node == b->before.node && a->before.kind == b->before.kind
-		&& a->call.node == b->call.node && a->call.kind == b->call.kind;
+	return a->type == b->type && a->elsewhere == b->elsewhere && a->doubt == b->doubt
+		&& a->group == b->group && a->before.node == b->before.node
+		&& a->before.kind == b->before.kind && a->call.node == b->call.node
+		&& a->call.kind == b->call.kind;
 }
 
 static void put_slot(struct hunt *h, uint32_t index)
@@ -241,6 +242,8 @@ static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray 
 		return MT_ERROR_DOUBT_UNRECORDED;
 	if (s->swapped)
 		return MT_ERROR_DOUBT_ORDER;
+	if (s->elsewhere)
+		return MT_ERROR_DOUBT_NONE;
 	if (s->has_block && s->block.end_ns > s->call.time_ns) /* or lives */
 		return MT_ERROR_DOUBT_REALLOC;
 	return !s->has_block && h->strays.resumed ? MT_ERROR_DOUBT_HISTORY : MT_ERROR_DOUBT_NONE;
@@ -249,7 +252,10 @@ static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray 
 static void add_stray(struct hunt *h, const struct mt_stray *s)
 {
 	struct mt_error e = {
-		.type = s->has_block ? MT_ERROR_DOUBLE_FREE : MT_ERROR_UNKNOWN_FREE,
+		.type = s->elsewhere   ? MT_ERROR_MISMATCH
+			: s->has_block ? MT_ERROR_DOUBLE_FREE
+				       : MT_ERROR_UNKNOWN_FREE,
+		.elsewhere = s->elsewhere,
 		.doubt = doubt_of(h, s),
 		.group = MT_NO_GROUP,
 		.count = 1,
@@ -259,17 +265,21 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 	};
 
 	const struct mt_address_block *around =
-		s->has_block ? NULL : mt_strays_around(&h->strays, s);
+		s->has_block || s->elsewhere ? NULL : mt_strays_around(&h->strays, s);
 
+	if (s->elsewhere && !s->has_block && mt_info_begins_within(&h->source->profile->info)) {
+		h->errors->inherited++; /* the block of its domain may be from before */
+		return;
+	}
 	if (around) {
 		e.group = around->group;
 		e.number = around->number;
 		e.size = around->size;
 		e.allocated_ns = around->time_ns;
 		e.allocated_thread = around->thread;
-		e.offset = s->address - around->address;
+		e.offset = s->key - around->address;
 		e.doubt = e.doubt == MT_ERROR_DOUBT_HISTORY ? MT_ERROR_DOUBT_NONE : e.doubt;
-	} else if (s->has_block) {
+	} else if (s->has_block || s->elsewhere) {
 		const struct mt_allocation *b = &s->block;
 
 		e.group = b->group;
@@ -277,14 +287,15 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 		e.bytes = e.size = b->size;
 		e.allocated_ns = b->time_ns;
 		e.allocated_thread = b->thread;
-		e.before =
-			(struct mt_error_call){b->end_ns, b->end_thread, b->end_kind, b->end_node};
+		if (!s->elsewhere)
+			e.before = (struct mt_error_call){b->end_ns, b->end_thread, b->end_kind,
+				b->end_node};
 	} else if (mt_info_begins_within(&h->source->profile->info)) {
 		h->errors->inherited++;
 		return;
 	}
 	if (h->filtered && !s->matches)
-		h->errors->left_out += !s->has_block;
+		h->errors->left_out += !s->has_block && !s->elsewhere;
 	else
 		add(h, &e);
 }

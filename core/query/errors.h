@@ -54,13 +54,15 @@ struct mt_error_call {
 struct mt_error {
 	enum mt_error_type type;
 	enum mt_error_doubt doubt;
+	/* a mismatch that ended no block: the free was in the wrong domain, where none was */
+	bool elsewhere;
 	/* of the blocks; of a free of an unknown address: of the one that has it inside; or
 	 * MT_NO_GROUP */
 	uint32_t group;
 	uint64_t count, bytes; /* of the blocks */
 	uint64_t last_ns;
 	/* The first of them: */
-	uint64_t address; /* of a mismatch 0: not asked for */
+	uint64_t address; /* of a mismatch 0, unless elsewhere: not asked for */
 	uint64_t number, size, allocated_ns;
 	uint32_t allocated_thread;
 	/* of a free of an unknown address: so far behind the beginning of the block, which lives */

@@ -22,22 +22,23 @@ static void table_make(struct mt_strays_table *t, uint32_t entries)
 	t->mask = size - 1;
 }
 
-static void table_count(struct mt_strays_table *t, uint64_t key, uint32_t index)
+static struct mt_strays_slot *table_count(struct mt_strays_table *t, uint32_t domain, uint64_t key,
+	uint32_t index)
 {
 	uint32_t at = home_of(t, key);
 
-	while (t->slots[at].count && t->slots[at].key != key)
+	while (t->slots[at].count && (t->slots[at].key != key || t->slots[at].domain != domain))
 		at = (at + 1) & t->mask;
-	if (!t->slots[at].count++) {
-		t->slots[at].key = key;
-		t->slots[at].first = index;
-	}
+	if (!t->slots[at].count++)
+		t->slots[at] = (struct mt_strays_slot){key, domain, index, 1};
+	return &t->slots[at];
 }
 
-static inline const struct mt_strays_slot *table_find(const struct mt_strays_table *t, uint64_t key)
+static inline const struct mt_strays_slot *table_find(const struct mt_strays_table *t,
+	uint32_t domain, uint64_t key)
 {
 	for (uint32_t at = home_of(t, key); t->slots[at].count; at = (at + 1) & t->mask)
-		if (t->slots[at].key == key)
+		if (t->slots[at].key == key && t->slots[at].domain == domain)
 			return &t->slots[at];
 	return NULL;
 }
@@ -55,6 +56,7 @@ struct gathering {
 static void gather(struct gathering *g, const struct mt_event *e)
 {
 	struct mt_strays *s = g->strays;
+	uint32_t domain = mt_profile_function(g->profile, e->kind)->domain;
 
 	g->last = false;
 	if (s->count == MT_STRAYS_MAX || e->thread >= g->profile->thread_count) {
@@ -63,7 +65,9 @@ static void gather(struct gathering *g, const struct mt_event *e)
 	}
 	MT_GROW(s->items, s->count, s->capacity);
 	s->items[s->count++] = (struct mt_stray){
-		.address = e->address,
+		.domain = domain,
+		.key = e->address,
+		.address = mt_domain_address(&g->profile->domains[domain], e->address),
 		.order = s->seen++,
 		.place = g->allocations,
 		.call = {.time_ns = e->time_ns, .thread = e->thread, .kind = e->kind},
@@ -119,9 +123,37 @@ static int compare(const void *a, const void *b)
 {
 	const struct mt_stray *x = a, *y = b;
 
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int compare_addresses(const void *a, const void *b, void *items)
+{
+	const struct mt_stray *of = items, *x = &of[*(const uint32_t *)a];
+	const struct mt_stray *y = &of[*(const uint32_t *)b];
+
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void arrange(struct mt_strays *s)
+{
+	if (s->count)
+		qsort(s->items, s->count, sizeof *s->items, compare);
+	s->addressed = mt_alloc(((size_t)s->count + 1) * sizeof *s->addressed);
+	for (uint32_t i = 0; i < s->count; i++)
+		s->addressed[i] = i;
+	qsort_r(s->addressed, s->count, sizeof *s->addressed, compare_addresses, s->items);
+	table_make(&s->by_key, s->count);
+	table_make(&s->by_address, s->count);
+	for (uint32_t i = 0; i < s->count; i++) {
+		table_count(&s->by_key, s->items[i].domain, s->items[i].key, i);
+		table_count(&s->by_address, 0, s->items[s->addressed[i]].address, i);
+	}
 }
 
 int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct mt_err *err)
@@ -140,11 +172,7 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 	if (!result)
 		result = mt_question_pass(&q, &pass, err);
 	mt_question_free(&q);
-	if (s->count)
-		qsort(s->items, s->count, sizeof *s->items, compare);
-	table_make(&s->by_address, s->count);
-	for (uint32_t i = 0; i < s->count; i++)
-		table_count(&s->by_address, s->items[i].address, i);
+	arrange(s);
 	return result;
 }
 
@@ -171,17 +199,56 @@ static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
 	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
 }
 
-static bool lies_behind(const void *strays, uint32_t at, uint64_t address)
+/* A stray that came while the block lived, by a function of another domain. */
+static void note_other(struct mt_stray *stray, const struct mt_allocation *a)
 {
-	return ((const struct mt_stray *)strays)[at].address > address;
+	if (stray->domain == a->domain || (stray->other && stray->other->number > a->number))
+		return;
+	if (!stray->other)
+		stray->other = mt_alloc(sizeof *stray->other);
+	*stray->other = *a;
 }
 
-/* Whether the address of a stray lies within the block, behind its beginning. */
+static bool came_behind(const void *context, uint32_t at, uint64_t number)
+{
+	const struct mt_strays *s = context;
+
+	return s->items[s->addressed[at]].place > number;
+}
+
+/* Tells the strays at the block's address, of whatever domain. */
+static void visit_others(struct mt_strays *s, const struct mt_allocation *a)
+{
+	const struct mt_strays_slot *slot = table_find(&s->by_address, 0, a->address);
+	uint32_t first = slot ? slot->first : 0, end = slot ? first + slot->count : 0;
+
+	for (uint32_t at = mt_search(first, end, came_behind, s, a->number);
+		at < end && s->items[s->addressed[at]].call.time_ns < a->end_ns; at++)
+		note_other(&s->items[s->addressed[at]], a);
+}
+
+/* The strays, and in which domain is searched. */
+struct in_domain {
+	const struct mt_stray *items;
+	uint32_t domain;
+};
+
+static bool lies_behind(const void *context, uint32_t at, uint64_t key)
+{
+	const struct in_domain *in = context;
+	const struct mt_stray *x = &in->items[at];
+
+	return x->domain > in->domain || (x->domain == in->domain && x->key > key);
+}
+
+/* Whether the key of a stray of its domain lies within the block, behind its beginning. */
 static bool surrounds(const struct mt_strays *s, const struct mt_allocation *a)
 {
-	uint32_t at = mt_search(0, s->count, lies_behind, s->items, a->address);
+	struct in_domain in = {s->items, a->domain};
+	uint32_t at = mt_search(0, s->count, lies_behind, &in, a->key);
 
-	return at < s->count && s->items[at].address - a->address < a->size;
+	return at < s->count && s->items[at].domain == a->domain
+		&& s->items[at].key - a->key < a->size;
 }
 
 /* A block is noted with the first stray behind its allocation; one that is allocated later in its
@@ -190,8 +257,10 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 {
 	/* address 0: the recording knows none, so any block might be meant */
 	const struct mt_strays_slot *slot =
-		a->address ? table_find(&s->by_address, a->address) : NULL;
+		a->address ? table_find(&s->by_key, a->domain, a->key) : NULL;
 
+	if (a->address)
+		visit_others(s, a);
 	if (a->end_ns == MT_LIVE && a->address && surrounds(s, a))
 		mt_address_index_add(&s->around, a);
 	if (!slot)
@@ -210,42 +279,65 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 	stray->block = *a;
 }
 
+/* A block that began before the last one of the stray's own domain ended is made of that one, as a
+ * pool's block at the start of its chunk: then the free was meant for the chunk. */
+static bool is_elsewhere(const struct mt_stray *s)
+{
+	return s->other && (!s->has_block || s->other->time_ns > s->block.end_ns);
+}
+
 void mt_strays_settle(struct mt_strays *s)
 {
 	mt_address_index_arrange(&s->around);
 	table_make(&s->by_number, s->count);
 	for (uint32_t i = 0; i < s->count; i++) {
 		if (i && !s->items[i].has_block && s->items[i - 1].has_block
-			&& s->items[i - 1].address == s->items[i].address) {
+			&& s->items[i - 1].domain == s->items[i].domain
+			&& s->items[i - 1].key == s->items[i].key) {
 			s->items[i].has_block = true;
 			s->items[i].block = s->items[i - 1].block;
 		}
-		if (s->items[i].has_block)
-			table_count(&s->by_number, s->items[i].block.number, i);
+	}
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct mt_stray *stray = &s->items[i];
+
+		stray->elsewhere = is_elsewhere(stray);
+		if (stray->elsewhere)
+			stray->block = *stray->other;
+		if (!stray->has_block && !stray->elsewhere)
+			continue;
+		struct mt_strays_slot *slot = table_count(&s->by_number, 0, stray->block.number, i);
+
+		stray->same = slot->count > 1 ? slot->first + 1 : 0;
+		slot->first = i;
 	}
 }
 
 const struct mt_address_block *mt_strays_around(const struct mt_strays *s,
 	const struct mt_stray *stray)
 {
-	const struct mt_address_block *b = mt_address_index_find(&s->around, stray->address);
+	const struct mt_address_block *b =
+		mt_address_index_find(&s->around, stray->domain, stray->key);
 
-	return b && b->number < stray->place && b->address != stray->address ? b : NULL;
+	return b && b->number < stray->place && b->address != stray->key ? b : NULL;
 }
 
-/* Those of one block follow each other. */
 void mt_strays_match(struct mt_strays *s, const struct mt_allocation *a)
 {
-	const struct mt_strays_slot *slot = table_find(&s->by_number, a->number);
+	const struct mt_strays_slot *slot = table_find(&s->by_number, 0, a->number);
 
-	for (uint32_t i = 0; slot && i < slot->count; i++)
-		s->items[slot->first + i].matches = true;
+	for (uint32_t i = slot ? slot->first + 1 : 0; i; i = s->items[i - 1].same)
+		s->items[i - 1].matches = true;
 }
 
 void mt_strays_free(struct mt_strays *s)
 {
 	mt_address_index_free(&s->around);
+	for (uint32_t i = 0; i < s->count; i++)
+		free(s->items[i].other);
+	free(s->addressed);
 	free(s->items);
+	free(s->by_key.slots);
 	free(s->by_address.slots);
 	free(s->by_number.slots);
 	*s = (struct mt_strays){0};

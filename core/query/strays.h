@@ -1,5 +1,5 @@
-/* Frees of addresses at which no block was live, and the blocks that had been there before. Private
- * to core/query. */
+/* Frees of addresses at which no block of their domain was live, and the blocks that had been there
+ * before. Private to core/query. */
 #ifndef MT_QUERY_STRAYS_H
 #define MT_QUERY_STRAYS_H
 
@@ -9,6 +9,8 @@
 #define MT_STRAYS_MAX (1u << 18) /* looked into; what comes later is counted */
 
 struct mt_stray {
+	uint32_t domain; /* of the function */
+	uint64_t key;    /* in the domain */
 	uint64_t address;
 	uint64_t order; /* number among all of them */
 	uint64_t place; /* allocations before it */
@@ -19,10 +21,16 @@ struct mt_stray {
 	bool has_block; /* the last one at the address before it: */
 	bool matches;   /* which the filter takes */
 	struct mt_allocation block;
+	/* The last block of another domain that lived at the address when this free came; NULL:
+	 * there is none. elsewhere: it is what was freed, and block is the same. */
+	struct mt_allocation *other;
+	bool elsewhere;
+	uint32_t same; /* index + 1 of another stray with the same block; 0: there are no more */
 };
 
 struct mt_strays_slot {
 	uint64_t key;
+	uint32_t domain;
 	uint32_t first, count;
 }; /* count 0: empty */
 struct mt_strays_table {
@@ -30,13 +38,15 @@ struct mt_strays_table {
 	uint32_t mask;
 };
 struct mt_strays {
-	struct mt_stray *items; /* by address, and then in their order */
+	struct mt_stray *items; /* by domain and key, and then in their order */
 	uint32_t count, capacity;
 	uint64_t seen; /* all that there are */
 	bool resumed;  /* the events begin at a checkpoint */
 	/* blocks that live at the end, and have such an address inside */
 	struct mt_address_index around;
+	struct mt_strays_table by_key; /* and domain */
 	struct mt_strays_table by_address, by_number;
+	uint32_t *addressed; /* indexes of the items, by address, and then in their order */
 };
 
 /* Collects them: a pass over the events. strays: zeroed. */

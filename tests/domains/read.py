@@ -53,3 +53,38 @@ for trace in "totals.dat", "events.dat":
     tell(f"check with {of} counts the leaks of both domains", status == 0, (status, out, err))
     status, out, err = run("check", "--max-leaked", "319", trace)
     tell(f"check with {of} fails below their sum", status == 1 and "gpu_take" in out, (status, out, err))
+
+
+def pool(of):
+    """The blocks and the wrong frees of pool.c, as the program itself tells them."""
+    trace = of + ".dat"
+    lines = [line.split(" ", 3) for line in open(of + ".truth").read().splitlines()]
+    told = sorted((int(a), int(size), *rest.replace("pool free", "pool_free").split()) for a, size, *more in
+                  (line for line in lines if line[0].isdigit()) for rest in [" ".join(more)])
+    wrong = {line[0]: int(line[1]) for line in lines if not line[0].isdigit()}
+    blocks = load("allocations", "--format", "json", trace)
+    mine = {size for _, size, *_ in told}
+    seen = sorted((b["address"], b["size"], b["kind"],
+                   b["deallocation"]["kind"].replace("pool free", "pool_free") if b["deallocation"] else "live")
+                  for b in blocks if b["size"] in mine)
+    tell(f"{of}: each block is at the address that the program used, and ends by its own free", seen == told, (seen, told))
+    chunk = max(told, key=lambda b: b[1])[0]
+    at_once = [b for b in blocks if b["address"] == chunk and b["size"] in (4000, 100, 10)]
+    tell(f"{of}: three blocks live at one address at once", len(at_once) == 3 and max(b["timestamp"] for b in at_once)
+         <= min(b["deallocation"]["timestamp"] for b in at_once), at_once)
+    seen = sorted(b["size"] for b in load("allocations", "--format", "json", "--domain", "pool", trace))
+    tell(f"{of}: --domain pool selects its blocks", seen == [10, 50, 60, 100], seen)
+    seen = {b["kind"] for b in load("allocations", "--format", "json", "--address-min", str(chunk), "--address-max", str(chunk), trace)}
+    tell(f"{of}: an address selects the block of the heap", seen == {"malloc"}, seen)
+
+    errors = load("errors", "--format", "json", trace)
+    seen = sorted((e["type"], e["address"], e["allocation"]["kind"], e["free"]["kind"]) for e in errors["errors"])
+    tell(f"{of}: errors are the free in the wrong domain and the double free", seen == [
+        ("double_free", wrong["double"], "pool", "pool free"), ("mismatch", wrong["wrong"], "malloc", "pool free")], seen)
+    status, out, err = run("errors", trace)
+    wanted = "allocated by malloc in the domain heap, freed by pool free in the domain pool, which ended no block: 1 time, address "
+    tell(f"{of}: the report names both domains", wanted + hex(wrong["wrong"]) in out, (status, out, err))
+
+
+for recording in "pool", "pool--free-stacks", "alone":
+    pool(recording)

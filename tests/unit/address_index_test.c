@@ -58,9 +58,11 @@ static void compare(const struct mt_address_index *index, const struct block *bl
 	assert_int_equal(index->count, alive);
 	for (uint32_t i = 1; i < index->count; i++)
 		assert_true(index->blocks[i - 1].address < index->blocks[i].address);
+	assert_int_equal(mt_address_index_end(index, MT_DOMAIN_HEAP), alive);
 	for (uint64_t a = 0x10000 - 2; a < 0x10000 + 64 * PLACES + 2; a++) {
-		const struct mt_address_block *found = mt_address_index_find(index, a);
-		uint32_t behind = mt_address_index_behind(index, a);
+		const struct mt_address_block *found =
+			mt_address_index_find(index, MT_DOMAIN_HEAP, a);
+		uint32_t behind = mt_address_index_behind(index, MT_DOMAIN_HEAP, a);
 		int64_t wanted = -1;
 
 		for (uint32_t i = 0; i < BLOCKS; i++)
@@ -107,9 +109,55 @@ static void test_instants(void **state)
 	}
 }
 
+/* The number of the domain's block that holds an address, or -1. */
+static int64_t holder(const struct mt_address_index *index, uint32_t domain, uint64_t address)
+{
+	const struct mt_address_block *found = mt_address_index_find(index, domain, address);
+
+	assert_true(!found || found->domain == domain);
+	return found ? (int64_t)found->number : -1;
+}
+
+/* Each domain has its own addresses, up to the last one. */
+static void test_domains(void **state)
+{
+	const uint64_t high = 1ull << 63 | 0x1000;
+	const struct mt_allocation blocks[] = {
+		{.number = 0, .domain = MT_DOMAIN_POOL, .key = 0x1000, .size = 16},
+		{.number = 1, .domain = MT_DOMAIN_HEAP, .key = high, .size = 32},
+		{.number = 2, .domain = 17, .key = 0x1000, .size = 8},
+		{.number = 3, .domain = MT_DOMAIN_HEAP, .key = 0x1000, .size = 32},
+		{.number = 4, .domain = MT_DOMAIN_POOL, .key = high, .size = 16},
+		{.number = 5, .domain = 17, .key = UINT64_MAX, .size = 1},
+	};
+	struct mt_address_index index = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		mt_address_index_add(&index, &blocks[i]);
+	mt_address_index_arrange(&index);
+	assert_int_equal(holder(&index, MT_DOMAIN_HEAP, 0x1000 + 20), 3);
+	assert_int_equal(holder(&index, MT_DOMAIN_POOL, 0x1000 + 20), -1);
+	assert_int_equal(holder(&index, MT_DOMAIN_POOL, 0x1000 + 15), 0);
+	assert_int_equal(holder(&index, MT_DOMAIN_HEAP, high + 31), 1);
+	assert_int_equal(holder(&index, MT_DOMAIN_POOL, high + 15), 4);
+	assert_int_equal(holder(&index, MT_DOMAIN_MAPPING, 0x1000), -1);
+	assert_int_equal(holder(&index, 17, 0x1000), 2);
+	assert_int_equal(holder(&index, 17, 0xfff), -1);
+	assert_int_equal(holder(&index, 17, UINT64_MAX), 5);
+	assert_int_equal(mt_address_index_end(&index, MT_DOMAIN_HEAP), 2);
+	assert_int_equal(mt_address_index_end(&index, MT_DOMAIN_POOL), 4);
+	assert_int_equal(mt_address_index_behind(&index, MT_DOMAIN_POOL, 0x1000), 3);
+	assert_int_equal(mt_address_index_end(&index, 17), 6);
+	mt_address_index_free(&index);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_instants)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_instants),
+		cmocka_unit_test(test_domains),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 
 #include <sys/mman.h>
 
-#define ADDRESSES 12u
+#define ADDRESSES 7u
+#define PLACES (2 * ADDRESSES) /* each address has one in the heap, and one in pools */
 #define GROUPS 6u
 #define EVENTS_MAX 3000u
 #define NONE UINT64_MAX
@@ -24,15 +25,15 @@ static bool agree(uint32_t function, uint32_t end)
 static const uint32_t group_kinds[GROUPS] = {MT_KIND_MALLOC, MT_KIND_NEW, MT_KIND_NEW_ARRAY,
 	MT_KIND_CALLOC, MT_KIND_REALLOC, MT_KIND_POOL};
 static const uint8_t end_kinds[] = {MT_KIND_FREE, MT_KIND_DELETE, MT_KIND_DELETE_ARRAY,
-	MT_KIND_REALLOC, MT_KIND_POOL_FREE};
+	MT_KIND_REALLOC, MT_KIND_POOL_FREE}; /* the last is of a pool */
 
 struct heap {
 	struct mt_profile profile;
 	struct mt_event events[EVENTS_MAX + 8];
 	uint32_t count;
 	uint64_t random, now_ns, next;
-	uint64_t at[ADDRESSES];   /* number of the live block, or NONE */
-	uint64_t released, place; /* number of the block in a realloc, or NONE; its address */
+	uint64_t at[PLACES];      /* number of the live block, or NONE */
+	uint64_t released, place; /* number of the block in a realloc, or NONE; its place */
 	uint64_t stray_count, unrecorded;
 };
 
@@ -43,7 +44,7 @@ static uint32_t pick(struct heap *h, uint32_t limit)
 
 static uint64_t address_of(uint32_t i)
 {
-	return 0x10000 + 64 * (uint64_t)i;
+	return 0x10000 + 64 * (uint64_t)(i % ADDRESSES);
 }
 
 /* Times are all different, to the microsecond that a trace keeps. */
@@ -56,14 +57,23 @@ static void put(struct heap *h, struct mt_event e)
 	h->events[h->count++] = e;
 }
 
-static void put_end(struct heap *h, uint8_t type, uint64_t number, uint64_t address)
+static bool is_pooled(uint32_t place)
 {
+	return place >= ADDRESSES;
+}
+
+/* A free of an unknown address is one of its domain; that of a block may be of any. */
+static void put_end(struct heap *h, uint8_t type, uint64_t number, uint32_t place)
+{
+	bool unknown = type == MT_EVENT_UNKNOWN_FREE;
+	uint32_t kind = pick(h, sizeof end_kinds - (unknown && !is_pooled(place)));
+
 	put(h,
 		(struct mt_event){
 			.type = type,
 			.number = number,
-			.address = address,
-			.kind = end_kinds[pick(h, sizeof end_kinds)],
+			.address = unknown ? address_of(place) : 0,
+			.kind = unknown && is_pooled(place) ? MT_KIND_POOL_FREE : end_kinds[kind],
 		});
 	if (type != MT_EVENT_IMPLIED_FREE && !pick(h, 3))
 		put(h,
@@ -77,7 +87,7 @@ static void put_end(struct heap *h, uint8_t type, uint64_t number, uint64_t addr
 static void put_allocation(struct heap *h, uint32_t i, uint8_t type, uint64_t previous)
 {
 	if (h->at[i] != NONE)
-		put_end(h, MT_EVENT_IMPLIED_FREE, h->at[i], 0);
+		put_end(h, MT_EVENT_IMPLIED_FREE, h->at[i], i);
 	h->at[i] = h->next;
 	put(h,
 		(struct mt_event){
@@ -86,13 +96,13 @@ static void put_allocation(struct heap *h, uint32_t i, uint8_t type, uint64_t pr
 			.previous = previous,
 			.address = address_of(i),
 			.size = 8 + 8 * pick(h, 4),
-			.group = pick(h, GROUPS),
+			.group = is_pooled(i) ? GROUPS - 1 : pick(h, GROUPS - 1),
 		});
 }
 
 static void step(struct heap *h)
 {
-	uint32_t i = pick(h, ADDRESSES), what = pick(h, 10);
+	uint32_t i = pick(h, PLACES), what = pick(h, 10);
 
 	if (h->released != NONE && what < 3) {
 		if (pick(h, 2) || h->at[h->place] != NONE) {
@@ -106,18 +116,18 @@ static void step(struct heap *h)
 		if (what < 6) {
 			put_allocation(h, i, MT_EVENT_ALLOCATE, 0);
 		} else {
-			put_end(h, MT_EVENT_UNKNOWN_FREE, 0, address_of(i));
+			put_end(h, MT_EVENT_UNKNOWN_FREE, 0, i);
 			h->stray_count++;
 		}
 	} else if (what < 1) {
 		put_allocation(h, i, MT_EVENT_ALLOCATE, 0);
 	} else if (what < 3 && h->released == NONE) {
-		put_end(h, MT_EVENT_RELEASE, h->at[i], 0);
+		put_end(h, MT_EVENT_RELEASE, h->at[i], i);
 		h->released = h->at[i];
 		h->place = i;
 		h->at[i] = NONE;
 	} else {
-		put_end(h, MT_EVENT_FREE, h->at[i], 0);
+		put_end(h, MT_EVENT_FREE, h->at[i], i);
 		h->at[i] = NONE;
 	}
 }
@@ -142,7 +152,7 @@ static void begin(struct heap *h, uint64_t seed)
 	}
 	for (unsigned i = 0; i < 2; i++)
 		mt_profile_add_thread(&h->profile, &(struct mt_thread){.tid = 100 + i});
-	for (uint32_t i = 0; i < ADDRESSES; i++)
+	for (uint32_t i = 0; i < PLACES; i++)
 		h->at[i] = NONE;
 	for (uint32_t end = 20 + pick(h, EVENTS_MAX - 20); h->count < end;)
 		step(h);
@@ -197,6 +207,26 @@ static void describe(struct mt_error *out, const struct mt_event *block)
 	out->allocated_thread = block->thread;
 }
 
+/* Whether an allocation is at the address of a free that is unknown in its domain. */
+static bool is_there(const struct mt_event *e, const struct mt_event *stray, bool same_domain)
+{
+	return allocates(e) && e->address == stray->address
+		&& ((group_kinds[e->group] == MT_KIND_POOL) == (stray->kind == MT_KIND_POOL_FREE))
+		== same_domain;
+}
+
+/* The last block of the other domain that lived at the address. */
+static const struct mt_event *other_of(const struct heap *h, const struct mt_event *stray)
+{
+	const struct mt_event *other = NULL;
+
+	for (const struct mt_event *e = h->events; e < stray; e++)
+		if (is_there(e, stray, false)
+			&& (!end_of(h, e->number) || end_of(h, e->number) > stray))
+			other = e;
+	return other;
+}
+
 static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t order)
 {
 	const struct mt_event *e = &h->events[at], *block = NULL, *next = NULL;
@@ -210,15 +240,20 @@ static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t o
 	};
 
 	for (uint32_t i = 0; i < at; i++)
-		if (allocates(&h->events[i]) && h->events[i].address == e->address)
+		if (is_there(&h->events[i], e, true))
 			block = &h->events[i];
 	for (uint32_t i = h->count; i-- > at;)
-		if (allocates(&h->events[i]) && h->events[i].address == e->address)
+		if (is_there(&h->events[i], e, true))
 			next = &h->events[i];
 	const struct mt_event *end = block ? end_of(h, block->number) : NULL;
 	const struct mt_event *next_end = next ? end_of(h, next->number) : NULL;
+	const struct mt_event *other = other_of(h, e);
 
-	if (block) {
+	if (other && (!block || (end && other > end))) {
+		out.type = MT_ERROR_MISMATCH;
+		out.elsewhere = true;
+		describe(&out, other);
+	} else if (block) {
 		out.type = MT_ERROR_DOUBLE_FREE;
 		describe(&out, block);
 		out.before = end ? call_of(end) : (struct mt_error_call){.time_ns = MT_LIVE};
@@ -227,7 +262,7 @@ static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t o
 		out.doubt = MT_ERROR_DOUBT_UNRECORDED;
 	else if (next_end && next_end->type == MT_EVENT_IMPLIED_FREE)
 		out.doubt = MT_ERROR_DOUBT_ORDER;
-	else if (block && (!end || end > e))
+	else if (!out.elsewhere && block && (!end || end > e))
 		out.doubt = MT_ERROR_DOUBT_REALLOC;
 	return out;
 }
@@ -238,9 +273,11 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 	for (uint32_t i = at + 1; i < h->count; i++) {
 		if (h->events[i].address != h->events[at].address)
 			continue;
-		if (allocates(&h->events[i]))
+		if (is_there(&h->events[i], &h->events[at], true))
 			return true;
-		if (h->events[i].type == MT_EVENT_UNKNOWN_FREE)
+		if (h->events[i].type == MT_EVENT_UNKNOWN_FREE
+			&& (h->events[i].kind == MT_KIND_POOL_FREE)
+				== (h->events[at].kind == MT_KIND_POOL_FREE))
 			return false;
 	}
 	return false;
@@ -248,9 +285,10 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 
 static bool same_kind(const struct mt_error *a, const struct mt_error *b)
 {
-	return a->type == b->type && a->doubt == b->doubt && a->group == b->group
-		&& a->before.kind == b->before.kind && a->before.node == b->before.node
-		&& a->call.kind == b->call.kind && a->call.node == b->call.node;
+	return a->type == b->type && a->elsewhere == b->elsewhere && a->doubt == b->doubt
+		&& a->group == b->group && a->before.kind == b->before.kind
+		&& a->before.node == b->before.node && a->call.kind == b->call.kind
+		&& a->call.node == b->call.node;
 }
 
 /* Takes one off what was found; its numbers must be there if it is the first of its kind. */
@@ -295,7 +333,7 @@ static void compare(const struct heap *h, struct mt_errors *found, uint64_t leas
 			struct mt_error error = stray_truth(h, i, order++);
 
 			if (error.doubt == MT_ERROR_DOUBT_ORDER && !is_last_before_next(h, i))
-				error.doubt = error.group != MT_NO_GROUP
+				error.doubt = error.group != MT_NO_GROUP && !error.elsewhere
 						&& (!end_of(h, error.number)
 							|| end_of(h, error.number) > e)
 					? MT_ERROR_DOUBT_REALLOC
