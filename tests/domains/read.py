@@ -42,7 +42,7 @@ for trace in "totals.dat", "events.dat":
         ("gpu_take", "free"), ("malloc", "gpu_give")], pairs)
 
     for option, kinds in (("--domain gpu", ["gpu_take"]), ("--domain heap", ["malloc"]), ("--domain heap,gpu", ["gpu_take", "malloc"]),
-                          ("--allocated-by gpu_take", ["gpu_take"]), ("--allocated-by other_149", [])):
+                          ("--allocated-by gpu_take", ["gpu_take"]), ("--allocated-by other_299", [])):
         seen = sorted(g["kind"] for g in load("groups", "--format", "json", *option.split(), trace))
         tell(f"{option} with {of} selects the groups", seen == kinds, seen)
 

@@ -1,6 +1,6 @@
 /* Writes a trace with a domain and functions of its own, through the model and the writer, of a
  * program that never ran: toy_domain FILE totals|events. The domain gpu has the functions gpu_take
- * and gpu_give, whose ids need two bytes in the trace, since 150 others are defined before them.
+ * and gpu_give, whose ids do not fit a byte, since 300 others are defined before them.
  * Blocks of gpu have the addresses of blocks of the heap. */
 #include "core/model/load.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHERS 150
+#define OTHERS 300
 
 struct toy {
 	struct mt_profile profile;
