@@ -209,7 +209,7 @@ static void note_other(struct mt_stray *stray, const struct mt_allocation *a)
 	*stray->other = *a;
 }
 
-static bool came_behind(const void *context, uint32_t at, uint64_t number)
+static bool addressed_behind(const void *context, uint32_t at, uint64_t number)
 {
 	const struct mt_strays *s = context;
 
@@ -222,7 +222,7 @@ static void visit_others(struct mt_strays *s, const struct mt_allocation *a)
 	const struct mt_strays_slot *slot = table_find(&s->by_address, 0, a->address);
 	uint32_t first = slot ? slot->first : 0, end = slot ? first + slot->count : 0;
 
-	for (uint32_t at = mt_search(first, end, came_behind, s, a->number);
+	for (uint32_t at = mt_search(first, end, addressed_behind, s, a->number);
 		at < end && s->items[s->addressed[at]].call.time_ns < a->end_ns; at++)
 		note_other(&s->items[s->addressed[at]], a);
 }
