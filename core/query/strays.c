@@ -216,14 +216,15 @@ static bool addressed_behind(const void *context, uint32_t at, uint64_t number)
 	return s->items[s->addressed[at]].place > number;
 }
 
-/* Tells the strays at the block's address, of whatever domain. */
+/* Tells the strays at the block's address, of whatever domain. One of the instant of its end
+ * counts, too: times are coarse, and two frees of one address are mostly of one block. */
 static void visit_others(struct mt_strays *s, const struct mt_allocation *a)
 {
 	const struct mt_strays_slot *slot = table_find(&s->by_address, 0, a->address);
 	uint32_t first = slot ? slot->first : 0, end = slot ? first + slot->count : 0;
 
 	for (uint32_t at = mt_search(first, end, addressed_behind, s, a->number);
-		at < end && s->items[s->addressed[at]].call.time_ns < a->end_ns; at++)
+		at < end && s->items[s->addressed[at]].call.time_ns <= a->end_ns; at++)
 		note_other(&s->items[s->addressed[at]], a);
 }
 
