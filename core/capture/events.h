@@ -2,8 +2,8 @@
 #ifndef MT_CAPTURE_EVENTS_H
 #define MT_CAPTURE_EVENTS_H
 
-#include "core/capture/ahead.h"
 #include "core/capture/merge.h"
+#include "core/capture/prefetch.h"
 #include "core/capture/ring.h"
 
 /* nesting: how many events wait for this one as their predecessor. */
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge 
 {
 	if (__builtin_expect(time == bound, 0))
 		mt_merge_note_tie(m, r, time);
-	mt_ahead_look(m, r, r->decoded);
+	mt_prefetch_look(m, r, r->decoded);
 	r->time = time;
 	r->decoded++;
 	mt_event_set_time(m, time);

@@ -1,6 +1,6 @@
 #include "core/capture/pairs.h"
-#include "core/capture/ahead.h"
 #include "core/capture/events.h"
+#include "core/capture/prefetch.h"
 #include "core/trace/pair_encoder.h"
 
 /* As part of the loop, fields stay in registers. */
@@ -39,7 +39,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 		.thread = r->thread,
 		.groups = m->model->profile->groups,
 		.bound = bound,
-		.many = m->model->live_count >= MT_AHEAD_MANY,
+		.many = m->model->live_count >= MT_PREFETCH_MANY,
 	};
 	struct mt_pair_encoder encoder = {0};
 	uint64_t position = r->decoded, time = r->time, bytes = 0;
@@ -61,7 +61,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 		if (!mt_pair_read(&begin, &end, time, v.groups_of, &pair) || pair.end >= v.bound)
 			break;
 		if (v.many)
-			mt_ahead_look(m, r, position + 2 * count);
+			mt_prefetch_look(m, r, position + 2 * count);
 		if (!mt_live_table_lacks(&m->live, pair.address))
 			break;
 		if (__builtin_expect(pair.end >= same_until, 0)) {

@@ -39,7 +39,7 @@ static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, u
 {
 	const struct mt_pair_groups groups = mt_pair_groups(m);
 	struct mt_ring *r = s->ring;
-	bool many = m->model->live_count >= MT_AHEAD_MANY;
+	bool many = m->model->live_count >= MT_PREFETCH_MANY;
 	uint64_t lowest = UINT64_MAX, highest = 0, size_max = 0, opened = 0;
 	uint64_t position = r->decoded, time = r->time, next;
 	uint32_t count = 0;
@@ -66,7 +66,7 @@ static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, u
 				&& !mt_live_table_lacks(&m->live, pair->address)))
 			break;
 		if (many)
-			mt_ahead_look(m, r, position);
+			mt_prefetch_look(m, r, position);
 		time = pair->end;
 		s->times[2 * count] = pair->begin;
 		s->times[2 * count + 1] = pair->end;

@@ -1,4 +1,4 @@
-#include "core/capture/ahead.h"
+#include "core/capture/prefetch.h"
 
 /* A batch of events at a time, in rounds, each of which needs what the one before has brought. What
  * it reads may be nonsense; it is right nearly always. */
@@ -74,11 +74,11 @@ INLINED void fetch_ends(const struct mt_group *groups, const struct batch *b)
 	}
 }
 
-void mt_ahead_fetch(struct mt_merge *m, struct mt_ring *r, uint64_t position)
+void mt_prefetch_from(struct mt_merge *m, struct mt_ring *r, uint64_t position)
 {
 	const struct mt_group *groups = m->model->profile->groups;
 	const struct mt_pool *pool = &m->live.pool;
-	bool pooled = pool->cell_count - pool->free_count >= MT_AHEAD_MANY;
+	bool pooled = pool->cell_count - pool->free_count >= MT_PREFETCH_MANY;
 	uint64_t left = r->first_head - position;
 	unsigned count = left < BATCH ? (unsigned)left : BATCH;
 	struct batch b;
