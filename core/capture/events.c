@@ -88,13 +88,13 @@ static void unknown_free_of(struct mt_merge *m, const struct mt_ring *r, uint64_
 	emit(m, r, &(struct mt_pool_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
 		(uint16_t)function, 0);
 	if (wire_node >= MT_NODE_FIRST)
-		emit_note(m, r, MT_NOTE_FREE_STACK, mt_tables_node(&m->tables, wire_node));
+		emit_note(m, r, MT_NOTE_FREE_STACK, mt_id_map_node(&m->tables, wire_node));
 }
 
 static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r,
 	uint64_t address, uint32_t wire_node)
 {
-	unknown_free_of(m, r, address, mt_tables_kind(&m->tables, wire_node), wire_node);
+	unknown_free_of(m, r, address, mt_id_map_kind(&m->tables, wire_node), wire_node);
 }
 
 /* The event that ends a block, with the stack of the call. */
@@ -106,7 +106,7 @@ static void emit_end_of(struct mt_merge *m, const struct mt_ring *r, const struc
 	emit(m, r, b, type, (uint16_t)function, 0);
 	if (wire_node < MT_NODE_FIRST)
 		return;
-	node = mt_tables_node(&m->tables, wire_node);
+	node = mt_id_map_node(&m->tables, wire_node);
 	mt_model_free_site(m->model, b->group, node);
 	emit_note(m, r, MT_NOTE_FREE_STACK, node);
 }
@@ -114,7 +114,7 @@ static void emit_end_of(struct mt_merge *m, const struct mt_ring *r, const struc
 static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r,
 	const struct mt_pool_cell *b, enum mt_event_type type, uint32_t wire_node)
 {
-	emit_end_of(m, r, b, type, mt_tables_kind(&m->tables, wire_node), wire_node);
+	emit_end_of(m, r, b, type, mt_id_map_kind(&m->tables, wire_node), wire_node);
 }
 
 /* Nothing lives at the address afterwards. */
@@ -134,8 +134,8 @@ HOT void begin_block(struct mt_merge *m, struct mt_ring *r, unsigned domain,
 			clear_of(m, r, domain, d->pointer, d->time, nesting, &place);
 	}
 	b = mt_event_begin(m, r, d->pointer, d->size,
-		domain == MT_DOMAIN_HEAP ? mt_tables_group(&m->tables, d->node)
-					 : mt_tables_group_of(&m->tables, d->node, d->function),
+		domain == MT_DOMAIN_HEAP ? mt_id_map_group(&m->tables, d->node)
+					 : mt_id_map_group_of(&m->tables, d->node, d->function),
 		previous != NULL);
 	mt_live_table_insert_at(live, &place, &b);
 	if (m->history && previous)
@@ -178,7 +178,7 @@ HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 
 	if (!open)
 		return false;
-	open->cell = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
+	open->cell = mt_event_begin(m, r, d->pointer, d->size, mt_id_map_group(&m->tables, d->node),
 		false);
 	emit(m, r, &open->cell, MT_EVENT_ALLOCATE, 0, 0);
 	r->open = open;
@@ -317,7 +317,7 @@ static void release(struct change *c, const struct mt_pool_cell *cell)
 	if (c->function)
 		emit_end_of(c->m, c->r, cell, MT_EVENT_RELEASE, c->function, c->node);
 	else if (c->node < MT_NODE_FIRST)
-		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_tables_kind(&c->m->tables, c->node), 0);
+		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_id_map_kind(&c->m->tables, c->node), 0);
 	else
 		emit_end(c->m, c->r, cell, MT_EVENT_RELEASE, c->node);
 }
@@ -453,7 +453,7 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 
 static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)
 {
-	uint32_t thread = mt_tables_thread(&m->tables, index);
+	uint32_t thread = mt_id_map_thread(&m->tables, index);
 
 	if (r->has_thread && thread != r->thread)
 		r->release_count = 0;
@@ -475,7 +475,7 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 	}
 	if (!r->has_thread) {
 		m->model->profile->info.invalid_records++;
-		r->thread = mt_tables_unknown_thread(&m->tables);
+		r->thread = mt_id_map_unknown_thread(&m->tables);
 		r->has_thread = true;
 	}
 	if (d->type >= MT_DECODED_GAP)

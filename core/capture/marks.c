@@ -251,7 +251,7 @@ void mt_merge_pause(struct mt_merge *m, bool paused, uint64_t time_ns)
 
 void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	uint32_t node = d->type == MT_DECODED_GAP ? 0 : mt_tables_node(&m->tables, d->node);
+	uint32_t node = d->type == MT_DECODED_GAP ? 0 : mt_id_map_node(&m->tables, d->node);
 	unsigned kind = kind_of(m, d, node);
 	struct mt_extensions x;
 

@@ -39,7 +39,7 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 	model->profile->info.resolution_ns = mt_segment_facts.resolution_ns;
 	model->profile->info.clock = clock->kind + 1;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
-	mt_tables_init(&m->tables, s, model->profile);
+	mt_id_map_init(&m->tables, s, model->profile);
 	mt_live_table_init(&m->live);
 }
 
@@ -49,7 +49,7 @@ void mt_merge_free(struct mt_merge *m)
 		mt_ring_free(&m->rings[i]);
 	mt_maps_free(&m->maps);
 	mt_slack_free(&m->slack);
-	mt_tables_free(&m->tables);
+	mt_id_map_free(&m->tables);
 	mt_live_table_free(&m->live);
 	for (unsigned i = 0; i < MT_DOMAIN_COUNT; i++) {
 		if (m->domains[i])
@@ -466,11 +466,11 @@ void mt_merge_allocators(struct mt_merge *m)
 	uint64_t own = __atomic_load_n(&m->segment->header->own_allocator, __ATOMIC_RELAXED);
 
 	if (allocator && !info->allocator)
-		info->allocator = mt_tables_module_path(&m->tables, allocator);
+		info->allocator = mt_id_map_module_path(&m->tables, allocator);
 	if (m->own_forwards)
 		info->own_allocator = 0;
 	else if (own && !info->own_allocator)
-		info->own_allocator = mt_tables_module_path(&m->tables, own);
+		info->own_allocator = mt_id_map_module_path(&m->tables, own);
 	if (own && !info->own_allocator && !m->own_forwards)
 		info->own_allocator = mt_strings_add(&m->model->profile->strings, "the program");
 	mt_blind_derive(m->model->profile);

@@ -7,11 +7,11 @@
 #include "core/capture/block_copy.h"
 #include "core/capture/block_history.h"
 #include "core/capture/clock.h"
+#include "core/capture/id_map.h"
 #include "core/capture/live_table.h"
 #include "core/capture/maps.h"
 #include "core/capture/order.h"
 #include "core/capture/slack.h"
-#include "core/capture/tables.h"
 #include "core/model/model.h"
 #include "core/model/source.h"
 #include "core/trace/trace.h"
@@ -54,7 +54,7 @@ struct mt_merge {
 	/* NULL: what is published is all there is, and it is now */
 	const struct mt_merge_bounds *bounds;
 
-	struct mt_tables tables;
+	struct mt_id_map tables;
 	struct mt_live_table live; /* of the heap */
 	/* of each other domain; NULL: no event of it has come */
 	struct mt_live_table *domains[MT_DOMAIN_COUNT];

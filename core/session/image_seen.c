@@ -24,7 +24,7 @@
 /* The module of an address of the program, as a string; 0: not known. */
 static uint32_t module_of(struct mt_image *i, uint64_t address)
 {
-	uint32_t id = address ? mt_tables_module_path(&i->merge.tables, address) : 0;
+	uint32_t id = address ? mt_id_map_module_path(&i->merge.tables, address) : 0;
 	char *path = address && !id ? mt_memory_module(i->process->pid, address) : NULL;
 
 	if (path)

@@ -1,4 +1,4 @@
-#include "core/capture/tables.h"
+#include "core/capture/id_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
-static void invalid(struct mt_tables *t)
+static void invalid(struct mt_id_map *t)
 {
 	t->profile->info.invalid_records++;
 }
@@ -26,15 +26,15 @@ static uint32_t hash(uint64_t a, uint64_t b)
 		>> 29);
 }
 
-static void add_info(struct mt_tables *t, uint32_t depth)
+static void add_info(struct mt_id_map *t, uint32_t depth)
 {
 	MT_GROW(t->info, t->info_count, t->info_capacity);
-	t->info[t->info_count++] = (struct mt_table_node){.depth = depth};
+	t->info[t->info_count++] = (struct mt_id_map_node){.depth = depth};
 }
 
-void mt_tables_init(struct mt_tables *t, const struct mt_segment *s, struct mt_profile *p)
+void mt_id_map_init(struct mt_id_map *t, const struct mt_segment *s, struct mt_profile *p)
 {
-	*t = (struct mt_tables){.segment = s, .profile = p, .node_mask = 1023, .pc_mask = 1023};
+	*t = (struct mt_id_map){.segment = s, .profile = p, .node_mask = 1023, .pc_mask = 1023};
 	t->groups = mt_alloc(s->nodes.capacity * sizeof *t->groups);
 	t->nodes = mt_alloc(s->nodes.capacity * sizeof *t->nodes);
 	t->pcs = mt_alloc(s->pcs.capacity * sizeof *t->pcs);
@@ -46,7 +46,7 @@ void mt_tables_init(struct mt_tables *t, const struct mt_segment *s, struct mt_p
 	add_info(t, 0);
 }
 
-void mt_tables_free(struct mt_tables *t)
+void mt_id_map_free(struct mt_id_map *t)
 {
 	free(t->groups);
 	free(t->nodes);
@@ -57,12 +57,12 @@ void mt_tables_free(struct mt_tables *t)
 	free(t->node_slots);
 	free(t->pc_slots);
 	free(t->chain);
-	*t = (struct mt_tables){0};
+	*t = (struct mt_id_map){0};
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-static uint32_t module_path(struct mt_tables *t, const char *path)
+static uint32_t module_path(struct mt_id_map *t, const char *path)
 {
 	struct mt_strings *strings = &t->profile->strings;
 	uint32_t id;
@@ -85,7 +85,7 @@ static bool same_module(const struct mt_module *a, const struct mt_module *b)
 		&& !memcmp(a->build_id, b->build_id, sizeof a->build_id);
 }
 
-static uint32_t read_module(struct mt_tables *t, uint32_t id)
+static uint32_t read_module(struct mt_id_map *t, uint32_t id)
 {
 	struct mt_wire_module wire;
 	struct mt_module module = {0};
@@ -109,7 +109,7 @@ static uint32_t read_module(struct mt_tables *t, uint32_t id)
 	return mt_profile_add_module(t->profile, &module);
 }
 
-static uint32_t find_module(struct mt_tables *t, uint32_t id)
+static uint32_t find_module(struct mt_id_map *t, uint32_t id)
 {
 	if (id == MT_NO_MODULE)
 		return id;
@@ -122,7 +122,7 @@ static uint32_t find_module(struct mt_tables *t, uint32_t id)
 	return t->modules[id] - 1;
 }
 
-uint32_t mt_tables_module_path(struct mt_tables *t, uint64_t address)
+uint32_t mt_id_map_module_path(struct mt_id_map *t, uint64_t address)
 {
 	uint32_t count = published(&t->segment->header->module_count, &t->segment->modules);
 
@@ -150,7 +150,7 @@ static void place(uint32_t *slots, uint32_t mask, uint32_t at, uint32_t id)
 	slots[at] = id;
 }
 
-static uint32_t intern_pc(struct mt_tables *t, const struct mt_pc *pc)
+static uint32_t intern_pc(struct mt_id_map *t, const struct mt_pc *pc)
 {
 	struct mt_profile *p = t->profile;
 	uint32_t at = pc_hash(pc), id;
@@ -172,7 +172,7 @@ static uint32_t intern_pc(struct mt_tables *t, const struct mt_pc *pc)
 	return id;
 }
 
-static uint32_t find_pc(struct mt_tables *t, uint32_t id)
+static uint32_t find_pc(struct mt_id_map *t, uint32_t id)
 {
 	if (id < MT_PC_FIRST) {
 		if ((id > MT_KIND_NONE && id < MT_KIND_COUNT) || id >= MT_PC_CUT)
@@ -197,7 +197,7 @@ static uint32_t find_pc(struct mt_tables *t, uint32_t id)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void rehash_nodes(struct mt_tables *t)
+static void rehash_nodes(struct mt_id_map *t)
 {
 	struct mt_profile *p = t->profile;
 
@@ -209,7 +209,7 @@ static void rehash_nodes(struct mt_tables *t)
 }
 
 /* The child of parent with this pc. */
-static uint32_t intern_node(struct mt_tables *t, uint32_t parent, uint32_t pc)
+static uint32_t intern_node(struct mt_id_map *t, uint32_t parent, uint32_t pc)
 {
 	struct mt_profile *p = t->profile;
 	uint32_t at = hash(parent, pc), id;
@@ -231,7 +231,7 @@ static uint32_t intern_node(struct mt_tables *t, uint32_t parent, uint32_t pc)
 }
 
 /* Follows the parents up to one that is known, then adds them from there. */
-static uint32_t find_node(struct mt_tables *t, uint32_t id)
+static uint32_t find_node(struct mt_id_map *t, uint32_t id)
 {
 	uint32_t len = 0, at;
 	uint32_t limit = published(&t->segment->header->node_count, &t->segment->nodes);
@@ -247,7 +247,7 @@ static uint32_t find_node(struct mt_tables *t, uint32_t id)
 		}
 		wire = (const void *)mt_segment_entry(t->segment, nodes, id);
 		parent = load(&wire->parent);
-		t->chain[len++] = (struct mt_table_step){id, load(&wire->pc)};
+		t->chain[len++] = (struct mt_id_map_step){id, load(&wire->pc)};
 		if (parent >= id) {
 			invalid(t);
 			parent = MT_PC_CUT;
@@ -265,7 +265,7 @@ static uint32_t find_node(struct mt_tables *t, uint32_t id)
 	return at;
 }
 
-uint32_t mt_tables_group_slow(struct mt_tables *t, uint32_t node)
+uint32_t mt_id_map_group_slow(struct mt_id_map *t, uint32_t node)
 {
 	uint32_t leaf = find_node(t, node), pc = t->profile->nodes[leaf].pc;
 
@@ -280,9 +280,9 @@ uint32_t mt_tables_group_slow(struct mt_tables *t, uint32_t node)
 	return t->info[leaf].group - 1;
 }
 
-uint32_t mt_tables_group_of(struct mt_tables *t, uint32_t node, unsigned function)
+uint32_t mt_id_map_group_of(struct mt_id_map *t, uint32_t node, unsigned function)
 {
-	uint32_t group = mt_tables_group(t, node), leaf = t->profile->groups[group].node;
+	uint32_t group = mt_id_map_group(t, node), leaf = t->profile->groups[group].node;
 	uint32_t pc = t->profile->nodes[leaf].pc;
 
 	if (pc == function)
@@ -297,7 +297,7 @@ uint32_t mt_tables_group_of(struct mt_tables *t, uint32_t node, unsigned functio
 	return t->info[leaf].group - 1;
 }
 
-uint32_t mt_tables_node(struct mt_tables *t, uint32_t node)
+uint32_t mt_id_map_node(struct mt_id_map *t, uint32_t node)
 {
 	uint32_t leaf = find_node(t, node);
 
@@ -307,7 +307,7 @@ uint32_t mt_tables_node(struct mt_tables *t, uint32_t node)
 	return 0;
 }
 
-uint16_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
+uint16_t mt_id_map_kind_slow(const struct mt_id_map *t, uint32_t node)
 {
 	uint32_t pc = node;
 
@@ -320,7 +320,7 @@ uint16_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-uint32_t mt_tables_unknown_thread(struct mt_tables *t)
+uint32_t mt_id_map_unknown_thread(struct mt_id_map *t)
 {
 	struct mt_thread thread = {0};
 
@@ -329,14 +329,14 @@ uint32_t mt_tables_unknown_thread(struct mt_tables *t)
 	return t->unknown_thread - 1;
 }
 
-uint32_t mt_tables_thread(struct mt_tables *t, uint32_t id)
+uint32_t mt_id_map_thread(struct mt_id_map *t, uint32_t id)
 {
 	struct mt_wire_thread wire;
 	struct mt_thread thread;
 
 	if (id >= published(&t->segment->header->thread_count, &t->segment->threads)) {
 		invalid(t);
-		return mt_tables_unknown_thread(t);
+		return mt_id_map_unknown_thread(t);
 	}
 	if (!t->threads[id]) {
 		memcpy(&wire, mt_segment_entry(t->segment, threads, id), sizeof wire);
