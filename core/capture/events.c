@@ -1,6 +1,6 @@
 #include "core/capture/events.h"
 #include "core/capture/pairs.h"
-#include "core/capture/strands.h"
+#include "core/capture/thread_runs.h"
 #include "core/model/block_machine.h"
 
 #include <string.h>
@@ -552,7 +552,7 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 		if (pairing == MT_PAIR_WHOLE && mt_pairs_run(m, r, limit, bound))
 			continue;
 		if (pairing == MT_PAIR_DIVIDED && m->writer && !m->one_by_one
-			&& mt_strands_run(m, d.time))
+			&& mt_thread_runs_take(m, d.time))
 			return 0;
 		mt_event_step(m, r, d.time, bound);
 		if (type == MT_RECORD_FREE && (!r->open || !end_open_block(m, r, &d)))

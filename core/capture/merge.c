@@ -1,7 +1,7 @@
 #include "core/capture/merge.h"
 #include "core/capture/events.h"
 #include "core/capture/ring.h"
-#include "core/capture/strands.h"
+#include "core/capture/thread_runs.h"
 
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ void mt_merge_free(struct mt_merge *m)
 	}
 	mt_block_copy_end(m, false);
 	mt_block_history_free(m->history);
-	mt_strands_free(m->strands);
+	mt_thread_runs_free(m->runs);
 	free(m->rings);
 	free(m->order.entries);
 	*m = (struct mt_merge){0};

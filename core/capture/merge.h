@@ -17,7 +17,7 @@
 #include "core/trace/trace.h"
 
 struct mt_ring;
-struct mt_strands;
+struct mt_thread_runs;
 
 /* For a segment that is fed piece by piece, out of a file. */
 struct mt_merge_bounds {
@@ -42,7 +42,7 @@ struct mt_merge {
 	void (*between)(void *context);
 	bool between_due, halted;
 	uint32_t block_events; /* of a full event block */
-	/* each block enters the table at once, and no strands are taken: tests compare with this */
+	/* each block enters the table at once, and no runs are taken: tests compare with this */
 	bool one_by_one;
 	/* NULL: no checkpoints will be wanted; else freed with the merge */
 	struct mt_block_history *history;
@@ -60,8 +60,8 @@ struct mt_merge {
 	struct mt_live_table *domains[MT_DOMAIN_COUNT];
 	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
-	struct mt_order order;      /* of the rings with events of this batch */
-	struct mt_strands *strands; /* NULL: not needed yet */
+	struct mt_order order;       /* of the rings with events of this batch */
+	struct mt_thread_runs *runs; /* NULL: not needed yet */
 	uint64_t next_number;
 	/* time of the last event, whole microseconds: never goes back */
 	uint64_t now_ns;

@@ -132,15 +132,15 @@ unsigned mt_columns_put_thread(struct mt_columns *c, uint32_t thread)
 	return HEAD_THREAD;
 }
 
-void mt_columns_strands(struct mt_columns *c, const uint8_t *choices, uint32_t count,
-	uint32_t strands)
+void mt_columns_thread_runs(struct mt_columns *c, const uint8_t *choices, uint32_t count,
+	uint32_t runs)
 {
-	unsigned bits = mt_strand_bits(strands);
+	unsigned bits = mt_thread_run_bits(runs);
 	uint8_t *at = c->at[MT_COLUMN_ORDER];
 
 	at = mt_varint_put(at, mt_columns_count(c) - c->ordered);
 	at = mt_varint_put(at, count);
-	at = mt_varint_put(at, strands);
+	at = mt_varint_put(at, runs);
 	for (uint32_t i = 0; i < count;) {
 		unsigned byte = 0;
 

@@ -14,7 +14,7 @@ struct mt_decoder {
 	const uint8_t *heads_end;
 	unsigned wants;
 	bool bad;         /* a column has ended too early, or holds no number */
-	uint32_t ordered; /* events that come before the next batch of strands */
+	uint32_t ordered; /* events that come before the next batch of runs */
 	bool paced;       /* a column says which events have a new time, not their heads */
 	bool narrow;      /* a free names its function by a byte */
 	uint32_t same;    /* events before the next that has one */
@@ -283,7 +283,7 @@ static inline uint32_t decode_stored(struct mt_decoder *d, struct mt_event *out,
 		: decode_sampled(d, out, count);
 }
 
-static void find_strands(struct mt_decoder *d)
+static void find_runs(struct mt_decoder *d)
 {
 	bool none = d->at[MT_COLUMN_ORDER] == d->end[MT_COLUMN_ORDER];
 
@@ -291,21 +291,21 @@ static void find_strands(struct mt_decoder *d)
 }
 
 /* All of a batch is decoded before the first of its events is given. */
-static void decode_strands(struct mt_decoder *d)
+static void decode_runs(struct mt_decoder *d)
 {
-	uint32_t count = get32(d, MT_COLUMN_ORDER), strands = get32(d, MT_COLUMN_ORDER);
+	uint32_t count = get32(d, MT_COLUMN_ORDER), runs = get32(d, MT_COLUMN_ORDER);
 	const uint8_t *choices = d->at[MT_COLUMN_ORDER];
 	uint64_t first = d->predictor.next_number;
 
-	d->bad |= count < 2 || count > MT_STRAND_EVENTS_MAX || count > left(d) || strands < 2
-		|| strands > MT_STRANDS_MAX
-		|| mt_strand_bytes(strands, count) > (size_t)(d->end[MT_COLUMN_ORDER] - choices);
+	d->bad |= count < 2 || count > MT_THREAD_RUN_EVENTS_MAX || count > left(d) || runs < 2
+		|| runs > MT_THREAD_RUNS_MAX
+		|| mt_thread_run_bytes(runs, count) > (size_t)(d->end[MT_COLUMN_ORDER] - choices);
 	decode_stored(d, d->unravel.stored, count);
-	d->bad = d->bad || !mt_unravel_start(&d->unravel, choices, strands, count, first);
+	d->bad = d->bad || !mt_unravel_start(&d->unravel, choices, runs, count, first);
 	if (d->bad)
 		return;
-	d->at[MT_COLUMN_ORDER] = choices + mt_strand_bytes(strands, count);
-	find_strands(d);
+	d->at[MT_COLUMN_ORDER] = choices + mt_thread_run_bytes(runs, count);
+	find_runs(d);
 }
 
 uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room,
@@ -321,7 +321,7 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 		if (d->bad || done == room || !left(d))
 			break;
 		if (!d->ordered) {
-			decode_strands(d);
+			decode_runs(d);
 			continue;
 		}
 		most = room - done;
@@ -420,7 +420,7 @@ const char *mt_decoder_start(struct mt_decoder *d, unsigned version, const uint8
 	d->same = get_pace(d);
 	d->period = 0;
 	find_period(d);
-	find_strands(d);
+	find_runs(d);
 	return NULL;
 }
 

@@ -53,10 +53,10 @@ static inline unsigned mt_columns_thread(struct mt_columns *c, uint32_t thread)
 	return HEAD_THREAD;
 }
 
-/* The next events, count of them, two at least, come strand by strand; choices: from which of the
- * strands, two at least, comes what happened first, and so on. Limits: unravel.h. */
-void mt_columns_strands(struct mt_columns *, const uint8_t *choices, uint32_t count,
-	uint32_t strands);
+/* The next events, count of them, two at least, come run by run; choices: from which of the
+ * runs, two at least, comes what happened first, and so on. Limits: unravel.h. */
+void mt_columns_thread_runs(struct mt_columns *, const uint8_t *choices, uint32_t count,
+	uint32_t runs);
 
 /* The event names a block that this event block may not have allocated. */
 static inline void mt_columns_name_earlier(struct mt_columns *c, uint64_t number)

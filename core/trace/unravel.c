@@ -1,7 +1,7 @@
 #include "core/trace/unravel.h"
 #include "core/trace/predictor.h"
 
-/* The strand of the event that happened as the i-th. */
+/* The run of the event that happened as the i-th. */
 static inline uint32_t choice(const struct mt_unravel *u, uint32_t i)
 {
 	uint32_t bit = i * u->bits;
@@ -9,17 +9,17 @@ static inline uint32_t choice(const struct mt_unravel *u, uint32_t i)
 	return u->choices[bit / 8] >> bit % 8 & ((1u << u->bits) - 1);
 }
 
-/* Where each strand begins, since they lie one behind the other. */
-static bool find_strands(struct mt_unravel *u, uint32_t strands)
+/* Where each run begins, since they lie one behind the other. */
+static bool find_runs(struct mt_unravel *u, uint32_t runs)
 {
-	uint32_t lengths[MT_STRANDS_MAX] = {0}, begin = 0;
+	uint32_t lengths[MT_THREAD_RUNS_MAX] = {0}, begin = 0;
 
 	for (uint32_t i = 0; i < u->count; i++)
 		lengths[choice(u, i)]++;
-	for (uint32_t i = 0; i < MT_STRANDS_MAX; i++) {
+	for (uint32_t i = 0; i < MT_THREAD_RUNS_MAX; i++) {
 		u->at[i] = begin;
 		begin += lengths[i];
-		if (i >= strands && lengths[i])
+		if (i >= runs && lengths[i])
 			return false;
 	}
 	return true;
@@ -28,7 +28,7 @@ static bool find_strands(struct mt_unravel *u, uint32_t strands)
 /* Allocations are numbered as they happened. Returns how many there are. */
 static uint32_t number_allocations(struct mt_unravel *u, uint64_t first)
 {
-	uint32_t at[MT_STRANDS_MAX], allocations = 0;
+	uint32_t at[MT_THREAD_RUNS_MAX], allocations = 0;
 
 	memcpy(at, u->at, sizeof at);
 	for (uint32_t i = 0; i < u->count; i++) {
@@ -46,15 +46,15 @@ static uint64_t renumbered(const struct mt_unravel *u, uint64_t number, uint64_t
 	return number - first < allocations ? u->happened[number - first] : number;
 }
 
-bool mt_unravel_start(struct mt_unravel *u, const uint8_t *choices, uint32_t strands,
-	uint32_t count, uint64_t first)
+bool mt_unravel_start(struct mt_unravel *u, const uint8_t *choices, uint32_t runs, uint32_t count,
+	uint64_t first)
 {
 	uint32_t allocations;
 
 	u->choices = choices;
-	u->bits = mt_strand_bits(strands);
+	u->bits = mt_thread_run_bits(runs);
 	u->count = u->given = count;
-	if (!find_strands(u, strands))
+	if (!find_runs(u, runs))
 		return false;
 	allocations = number_allocations(u, first);
 	for (uint32_t i = 0; i < count; i++) {

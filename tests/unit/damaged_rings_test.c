@@ -121,7 +121,7 @@ static void an_end_comes_early(void **state)
 	assert_int_equal(f->merge.live.open_taken, 0);
 }
 
-/* With a trace, there are strands. */
+/* With a trace, there are runs. */
 static void write_nowhere(struct fixture *f)
 {
 	struct mt_err err;

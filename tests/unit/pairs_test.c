@@ -1,7 +1,7 @@
 /* Blocks that live for one event of their thread, which the recorder takes two events at a time:
  * the same records, published one by one, are taken as single events, and come to the same trace
  * and the same totals. */
-#define RINGS 20 /* more than there are slots for open blocks, and strands */
+#define RINGS 20 /* more than there are slots for open blocks, and runs */
 
 #include "core/capture/ring.h"
 #include "core/model/replay.h"
@@ -58,7 +58,7 @@ static void flush(void *context)
 	assert_int_equal(mt_trace_writer_flush(r->f->merge.writer, &running, &err), 0);
 }
 
-/* one_by_one: no block is deferred, and no strands are taken. */
+/* one_by_one: no block is deferred, and no runs are taken. */
 static void start(struct recording *r, uint32_t block_events, bool history, bool one_by_one)
 {
 	struct mt_err err;
@@ -339,7 +339,7 @@ static void compare_steps(const struct mt_profile *p, const struct events *event
 }
 
 /* As they are read: what lies in the file may stand in another order. Where it is the writer that
- * closes blocks, a pair or a strand may begin the next. */
+ * closes blocks, a pair or a run may begin the next. */
 static void compare_traces(struct recording *a, struct recording *b)
 {
 	struct mt_err err;
@@ -378,7 +378,7 @@ static void compare(struct recording *a, struct recording *b)
 	assert_memory_equal(p->groups, q->groups, p->group_count * sizeof *p->groups);
 	assert_int_equal(a->f->model.thread_capacity, b->f->model.thread_capacity);
 	/* which was the last is seen by what is temporary: it is another number where its block has
-	 * ended in a batch of strands */
+	 * ended in a batch of runs */
 	for (uint32_t i = 0; i < a->f->model.thread_capacity; i++)
 		assert_int_equal(a->f->model.threads[i].sequence, b->f->model.threads[i].sequence);
 	assert_int_equal(a->f->model.now_ns, b->f->model.now_ns);
@@ -549,7 +549,7 @@ static void play_crowd(struct recording *r, uint64_t seed, uint32_t steps)
 		.faulty = seed % 9 == 0};
 	uint32_t ring = 0;
 
-	/* most often two, or a few; and so many that not all can be strands */
+	/* most often two, or a few; and so many that not all can be runs */
 	c.s.threads = seed % 2 ? 2 : 3 + (seed % 4 ? below(&c.s, 4) : below(&c.s, RINGS - 2));
 	if (seed % 7 == 0) /* two rings of one thread */
 		r->f->merge.rings[1].thread = r->f->merge.rings[0].thread;
@@ -579,28 +579,28 @@ struct crowds {
 
 static void compare_crowds(uint64_t seed, uint32_t block_events, uint32_t steps, struct crowds *all)
 {
-	struct recording stranded, entered;
+	struct recording in_runs, entered;
 	const struct mt_info *info;
 
-	start(&stranded, block_events, seed % 3, false);
+	start(&in_runs, block_events, seed % 3, false);
 	start(&entered, block_events, seed % 3, true);
-	play_crowd(&stranded, seed, steps);
+	play_crowd(&in_runs, seed, steps);
 	play_crowd(&entered, seed, steps);
-	info = &stranded.f->profile.info;
+	info = &in_runs.f->profile.info;
 	all->ambiguous += info->ambiguous;
 	all->implied += info->implied_frees;
 	if (seed % 9)
 		assert_int_equal(info->implied_frees + info->unknown_frees, 0);
-	assert_true(stranded.slack > 0);
-	assert_int_equal(stranded.slack, entered.slack);
-	compare(&stranded, &entered);
-	end(&stranded);
+	assert_true(in_runs.slack > 0);
+	assert_int_equal(in_runs.slack, entered.slack);
+	compare(&in_runs, &entered);
+	end(&in_runs);
 	end(&entered);
 }
 
-/* What is taken strand by strand comes to the same as where every block enters the table of live
+/* What is taken run by run comes to the same as where every block enters the table of live
  * ones. */
-static void rings_are_strands(void **state)
+static void rings_are_runs(void **state)
 {
 	struct crowds all = {0};
 
@@ -665,8 +665,8 @@ static uint64_t fill_round(struct fixture *f, uint32_t ring, uint64_t address, u
 }
 
 /* What a fetch has consumed beyond this batch, and beyond where the tail moves, ends there for the
- * strands, too: what lies behind it is of the lap before. */
-static void strands_end_with_the_batch(void **unused)
+ * runs, too: what lies behind it is of the lap before. */
+static void runs_end_with_the_batch(void **unused)
 {
 	const uint64_t start_ns = 900000000;
 	uint64_t heads[RINGS] = {[0 ... RINGS - 1] = 1}, program = 1021 + 7 + 1;
@@ -730,10 +730,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_are_two_events),
 		cmocka_unit_test(divided_pairs_are_found),
-		cmocka_unit_test(rings_are_strands),
+		cmocka_unit_test(rings_are_runs),
 		cmocka_unit_test_setup_teardown(turns_end_with_the_batch, setup, teardown),
 		cmocka_unit_test_setup_teardown(rings_begin_anew, setup, teardown),
-		cmocka_unit_test(strands_end_with_the_batch),
+		cmocka_unit_test(runs_end_with_the_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

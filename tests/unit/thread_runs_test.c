@@ -1,4 +1,4 @@
-/* Batches of events that are stored strand by strand: they are read in the order in which they
+/* Batches of events that are stored run by run: they are read in the order in which they
  * happened, with the numbers that they then had; and payloads that cannot be are refused behind
  * what makes sense. */
 #include "core/trace/block.h"
@@ -63,22 +63,22 @@ static void put_single(struct state *s)
 	encode(s, e);
 }
 
-/* The same events strand by strand, and numbered so. */
-static void encode_strands(struct state *s, const struct mt_event *batch, const uint8_t *choices,
-	uint32_t count, uint32_t strands, uint64_t first)
+/* The same events run by run, and numbered so. */
+static void encode_runs(struct state *s, const struct mt_event *batch, const uint8_t *choices,
+	uint32_t count, uint32_t runs, uint64_t first)
 {
 	uint64_t stored[BATCH], next = first;
 
-	for (uint32_t strand = 0; strand < strands; strand++)
+	for (uint32_t run = 0; run < runs; run++)
 		for (uint32_t i = 0; i < count; i++)
-			if (choices[i] == strand && batch[i].type == MT_EVENT_ALLOCATE)
+			if (choices[i] == run && batch[i].type == MT_EVENT_ALLOCATE)
 				stored[batch[i].number - first] = next++;
-	mt_columns_strands(s->columns, choices, count, strands);
-	for (uint32_t strand = 0; strand < strands; strand++)
+	mt_columns_thread_runs(s->columns, choices, count, runs);
+	for (uint32_t run = 0; run < runs; run++)
 		for (uint32_t i = 0; i < count; i++) {
 			struct mt_event e = batch[i];
 
-			if (choices[i] != strand)
+			if (choices[i] != run)
 				continue;
 			if (e.number >= first)
 				e.number = stored[e.number - first];
@@ -89,27 +89,26 @@ static void encode_strands(struct state *s, const struct mt_event *batch, const 
 static void put_batch(struct state *s)
 {
 	const struct mt_event *batch = &s->events[s->count];
-	uint32_t strands = 2 + below(s, MT_STRANDS_MAX - 1), count = 2 + below(s, BATCH - 1);
-	uint64_t first = s->number, open[MT_STRANDS_MAX];
+	uint32_t runs = 2 + below(s, MT_THREAD_RUNS_MAX - 1), count = 2 + below(s, BATCH - 1);
+	uint64_t first = s->number, open[MT_THREAD_RUNS_MAX];
 	uint8_t choices[BATCH];
 
-	for (uint32_t i = 0; i < strands; i++) /* some begin with the end of a block from before */
+	for (uint32_t i = 0; i < runs; i++) /* some begin with the end of a block from before */
 		open[i] = s->live_count && below(s, 2) ? s->live[--s->live_count] : UINT64_MAX;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t strand = below(s, strands);
-		bool ends = open[strand] != UINT64_MAX;
-		struct mt_event *e =
-			next_event(s, ends ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, strand);
+		uint32_t run = below(s, runs);
+		bool ends = open[run] != UINT64_MAX;
+		struct mt_event *e = next_event(s, ends ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, run);
 
-		choices[i] = (uint8_t)strand;
+		choices[i] = (uint8_t)run;
 		if (ends)
-			e->number = open[strand];
-		open[strand] = ends ? UINT64_MAX : e->number;
+			e->number = open[run];
+		open[run] = ends ? UINT64_MAX : e->number;
 	}
-	for (uint32_t i = 0; i < strands; i++)
+	for (uint32_t i = 0; i < runs; i++)
 		if (open[i] != UINT64_MAX && s->live_count < 64)
 			s->live[s->live_count++] = open[i];
-	encode_strands(s, batch, choices, count, strands, first);
+	encode_runs(s, batch, choices, count, runs, first);
 }
 
 static void start(struct state *s, uint64_t seed)
@@ -152,7 +151,7 @@ static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer
 	expect_of(s, d, MT_FILE_VERSION, payload, count);
 }
 
-static void strands_are_unravelled(void **state)
+static void runs_are_unravelled(void **state)
 {
 	struct mt_decoder *d = mt_decoder_new();
 	struct mt_buffer payload = {0};
@@ -177,7 +176,7 @@ static void strands_are_unravelled(void **state)
 }
 
 /* The payload as it was before format 7, where head bytes said which events have a new time; up to
- * format 5 without strands, too. */
+ * format 5 without runs, too. */
 static void make_older(const struct mt_buffer *payload, uint32_t columns, struct mt_buffer *out)
 {
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false}, pace;
@@ -219,16 +218,16 @@ static void older_blocks(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
-		bool strands = seed & 1;
+		bool runs = seed & 1;
 
 		start(&s, seed);
 		while (s.count < EVENTS)
-			if (!strands || below(&s, 40))
+			if (!runs || below(&s, 40))
 				put_single(&s);
 			else
 				put_batch(&s);
 		mt_columns_finish(s.columns, &payload);
-		make_older(&payload, strands ? MT_COLUMN_PACE : MT_COLUMN_ORDER, &old);
+		make_older(&payload, runs ? MT_COLUMN_PACE : MT_COLUMN_ORDER, &old);
 		expect_of(&s, d, 7, &old, s.count);
 		expect(&s, d, &payload, s.count);
 		end(&s);
@@ -287,7 +286,7 @@ static void what_cannot_be_is_refused(void **state)
 		{3, {9, 2, 0}},                      /* more than there are */
 		{7, {0xff, 0xff, 0xff, 0x7f, 2, 0}}, /* far more */
 		{4, {0x81, 0x20, 2, 0}},             /* more than a batch may have */
-		{3, {8, 0, 0}},                      /* no strands */
+		{3, {8, 0, 0}},                      /* no runs */
 		{3, {8, 1, 0}},                      /* one */
 		{8, {8, 17, 0, 0, 0, 0, 0, 0}},      /* too many */
 		{4, {8, 3, 0x03, 0}},                /* of a fourth of three */
@@ -343,7 +342,7 @@ static void any_events_have_an_order(void **state)
 				renumbered[batch[i].number - 500] = next++;
 			stored[n++] = batch[i];
 		}
-	mt_columns_strands(s.columns, choices, ALL, THREADS);
+	mt_columns_thread_runs(s.columns, choices, ALL, THREADS);
 	for (uint32_t i = 0; i < ALL; i++) {
 		if (stored[i].number >= 500)
 			stored[i].number = renumbered[stored[i].number - 500];
@@ -500,13 +499,13 @@ static void long_batches_are_refused(void **state)
 
 	(void)state;
 	for (uint32_t more = 0; more < 2; more++) {
-		uint8_t *choices = mt_alloc(MT_STRAND_EVENTS_MAX + 1);
+		uint8_t *choices = mt_alloc(MT_THREAD_RUN_EVENTS_MAX + 1);
 		struct mt_event events[2];
 		const char *reason;
 
 		start(&s, 1);
-		mt_columns_strands(s.columns, choices, MT_STRAND_EVENTS_MAX + more, 2);
-		for (uint32_t i = 0; i <= MT_STRAND_EVENTS_MAX; i++)
+		mt_columns_thread_runs(s.columns, choices, MT_THREAD_RUN_EVENTS_MAX + more, 2);
+		for (uint32_t i = 0; i <= MT_THREAD_RUN_EVENTS_MAX; i++)
 			encode(&s, next_event(&s, MT_EVENT_ALLOCATE, 0));
 		mt_columns_finish(s.columns, &payload);
 		if (!more)
@@ -561,7 +560,7 @@ static void random_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strands_are_unravelled),
+		cmocka_unit_test(runs_are_unravelled),
 		cmocka_unit_test(older_blocks),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(any_events_have_an_order),

@@ -1,7 +1,7 @@
 #include "core/capture/events.h"
-#include "core/capture/strands_parts.h"
+#include "core/capture/thread_runs_parts.h"
 
-uint64_t mt_strands_not_before(const struct mt_ring *r, uint64_t position, uint64_t time)
+uint64_t mt_thread_runs_not_before(const struct mt_ring *r, uint64_t position, uint64_t time)
 {
 	struct mt_wire_record record;
 
@@ -12,7 +12,7 @@ uint64_t mt_strands_not_before(const struct mt_ring *r, uint64_t position, uint6
 }
 
 /* The end of the ring's open block as the first pair. False: that is not what comes next. */
-static bool gather_end(struct mt_strand *s)
+static bool gather_end(struct mt_thread_run *s)
 {
 	const struct mt_ring *r = s->ring;
 	const struct mt_pool_cell *cell = &r->open->cell;
@@ -35,7 +35,7 @@ static bool gather_end(struct mt_strand *s)
 }
 
 /* Reads up to so many pairs that end before a stamp. Returns up to when that is all there is. */
-static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, uint64_t until)
+static uint64_t gather(struct mt_merge *m, struct mt_thread_run *s, uint32_t most, uint64_t until)
 {
 	const struct mt_pair_groups groups = mt_pair_groups(m);
 	struct mt_ring *r = s->ring;
@@ -47,7 +47,7 @@ static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, u
 	s->first = s->end = 0;
 	if (r->open) {
 		if (!gather_end(s)) {
-			next = mt_strands_not_before(r, position, time);
+			next = mt_thread_runs_not_before(r, position, time);
 			return next < until ? next : until;
 		}
 		s->first = count = 1;
@@ -81,44 +81,45 @@ static uint64_t gather(struct mt_merge *m, struct mt_strand *s, uint32_t most, u
 	s->size_max = size_max;
 	s->lowest = lowest;
 	s->highest = highest;
-	next = mt_strands_not_before(r, position, time);
+	next = mt_thread_runs_not_before(r, position, time);
 	return next < until ? next : until;
 }
 
-/* Whether a strand's thread has another one, too: then its pairs are not by themselves. */
-static bool has_twin(const struct mt_strands *s, const struct mt_ring *r)
+/* Whether a run's thread has another one, too: then its pairs are not by themselves. */
+static bool has_twin(const struct mt_thread_runs *s, const struct mt_ring *r)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		if (s->strands[i].ring->thread == r->thread)
+		if (s->runs[i].ring->thread == r->thread)
 			return true;
 	return false;
 }
 
 /* Open blocks that do not end in time are not the batch's. */
-static void drop_late(struct mt_strands *s, uint64_t until)
+static void drop_late(struct mt_thread_runs *s, uint64_t until)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
-		struct mt_strand *strand = &s->strands[i];
+		struct mt_thread_run *run = &s->runs[i];
 
-		if (!strand->first || strand->times[1] < until)
+		if (!run->first || run->times[1] < until)
 			continue;
-		strand->first = strand->end = 0;
-		strand->times[0] = UINT64_MAX;
+		run->first = run->end = 0;
+		run->times[0] = UINT64_MAX;
 	}
 }
 
-uint64_t mt_strands_gather(struct mt_merge *m, struct mt_strands *s, uint64_t until)
+uint64_t mt_thread_runs_gather(struct mt_merge *m, struct mt_thread_runs *s, uint64_t until)
 {
 	s->count = 0;
 	for (uint32_t i = 0; i < m->order.count; i++) {
 		struct mt_ring *r = &m->rings[m->order.entries[i].ring];
-		struct mt_strand *strand = &s->strands[s->count];
+		struct mt_thread_run *run = &s->runs[s->count];
 		uint64_t next = m->order.entries[i].time;
 
-		if (s->count < MT_STRANDS_MAX && !r->ready && r->has_thread && !has_twin(s, r)) {
-			strand->ring = r;
-			until = gather(m, strand, s->most, until);
-			s->count += strand->end > 0;
+		if (s->count < MT_THREAD_RUNS_MAX && !r->ready && r->has_thread
+			&& !has_twin(s, r)) {
+			run->ring = r;
+			until = gather(m, run, s->most, until);
+			s->count += run->end > 0;
 			continue;
 		}
 		until = next < until ? next : until;

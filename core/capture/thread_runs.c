@@ -1,15 +1,15 @@
-#include "core/capture/strands.h"
+#include "core/capture/thread_runs.h"
 #include "core/capture/events.h"
-#include "core/capture/strands_parts.h"
+#include "core/capture/thread_runs_parts.h"
 #include "core/trace/pair_encoder.h"
 
 #include <stdlib.h>
 
-#define FEW 8u          /* pairs of a strand are asked for at least */
+#define FEW 8u          /* pairs of a run are asked for at least */
 #define EVENTS_MIN 16u  /* that are worth it */
 #define PAUSE_MAX 1024u /* attempts left out where there were fewer */
 
-void mt_strands_free(struct mt_strands *s)
+void mt_thread_runs_free(struct mt_thread_runs *s)
 {
 	free(s);
 }
@@ -17,7 +17,7 @@ void mt_strands_free(struct mt_strands *s)
 /* ---- one ring after the other ---------------------------------------------------------------- */
 
 /* The end of an open block, which the model knows already. */
-static void take_end(struct mt_merge *m, const struct mt_strand *s, struct mt_columns *columns)
+static void take_end(struct mt_merge *m, const struct mt_thread_run *s, struct mt_columns *columns)
 {
 	struct mt_event e;
 
@@ -27,7 +27,7 @@ static void take_end(struct mt_merge *m, const struct mt_strand *s, struct mt_co
 	s->ring->open = NULL;
 }
 
-static void take_pairs(struct mt_merge *m, const struct mt_strand *s, uint32_t end,
+static void take_pairs(struct mt_merge *m, const struct mt_thread_run *s, uint32_t end,
 	struct mt_columns *columns)
 {
 	struct mt_group *groups = m->model->profile->groups;
@@ -57,8 +57,8 @@ static void take_pairs(struct mt_merge *m, const struct mt_strand *s, uint32_t e
 	mt_model_pairs(m->model, thread, count, bytes, m->next_number, end_ns);
 }
 
-/* The strand's events up to one; from_ns: when the batch begins. */
-static void take(struct mt_merge *m, const struct mt_strand *s, uint32_t end,
+/* The run's events up to one; from_ns: when the batch begins. */
+static void take(struct mt_merge *m, const struct mt_thread_run *s, uint32_t end,
 	struct mt_columns *columns, uint64_t from_ns)
 {
 	struct mt_ring *r = s->ring;
@@ -80,35 +80,35 @@ static void take(struct mt_merge *m, const struct mt_strand *s, uint32_t end,
 
 /* Open blocks end before anything rises: in what order does not matter but for that. False: one is
  * in the table by now. */
-static bool end_open_blocks(struct mt_merge *m, const struct mt_strands *s)
+static bool end_open_blocks(struct mt_merge *m, const struct mt_thread_runs *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		if (s->strands[i].first && !s->strands[i].ring->open->cell.address)
+		if (s->runs[i].first && !s->runs[i].ring->open->cell.address)
 			return false;
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct mt_strand *strand = &s->strands[i];
+		const struct mt_thread_run *run = &s->runs[i];
 		struct mt_block block;
 
-		if (!strand->first)
+		if (!run->first)
 			continue;
 		block = mt_pool_block(
-			mt_live_table_close(&m->live, strand->ring->open, strand->pairs->address));
+			mt_live_table_close(&m->live, run->ring->open, run->pairs->address));
 		mt_model_free(m->model, &block, m->now_ns);
 	}
 	return true;
 }
 
-static void take_all(struct mt_merge *m, struct mt_strands *s, const struct mt_batch *b,
+static void take_all(struct mt_merge *m, struct mt_thread_runs *s, const struct mt_batch *b,
 	struct mt_columns *columns)
 {
 	uint64_t from_ns = m->now_ns, to_ns = from_ns;
 
-	mt_columns_strands(columns, s->choices, b->events, s->count);
+	mt_columns_thread_runs(columns, s->choices, b->events, s->count);
 	m->model->step_max_bytes = b->max_bytes;
 	for (uint32_t i = 0; i < s->count; i++) {
-		if (b->at[i] == s->strands[i].first)
+		if (b->at[i] == s->runs[i].first)
 			continue;
-		take(m, &s->strands[i], b->at[i], columns, from_ns);
+		take(m, &s->runs[i], b->at[i], columns, from_ns);
 		to_ns = m->now_ns > to_ns ? m->now_ns : to_ns;
 	}
 	m->now_ns = to_ns;
@@ -129,7 +129,7 @@ static void settle(struct mt_merge *m, const struct mt_ring *last)
 	for (uint32_t i = 0; i < m->order.count; i++) {
 		struct mt_order_entry *entry = &m->order.entries[i];
 		const struct mt_ring *r = &m->rings[entry->ring];
-		uint64_t next = mt_strands_not_before(r, r->decoded, r->time);
+		uint64_t next = mt_thread_runs_not_before(r, r->decoded, r->time);
 
 		if (!r->ready)
 			entry->time = next <= m->horizon ? next : r->time;
@@ -160,11 +160,11 @@ static uint64_t step_end(const struct mt_merge *m, uint64_t from)
 }
 
 /* Whether the time from the first to the last stamp of the batch goes on, within the step. */
-static bool within_step(const struct mt_merge *m, const struct mt_strands *s,
+static bool within_step(const struct mt_merge *m, const struct mt_thread_runs *s,
 	const struct mt_batch *b, uint64_t from)
 {
 	uint32_t which = s->choices[b->events - 1];
-	uint64_t to = s->strands[which].times[b->at[which] - 1];
+	uint64_t to = s->runs[which].times[b->at[which] - 1];
 
 	return to - from < 1ull << 62
 		&& (int64_t)(from - m->clock->anchor) <= (int64_t)(to - m->clock->anchor)
@@ -172,26 +172,26 @@ static bool within_step(const struct mt_merge *m, const struct mt_strands *s,
 }
 
 /* Asks for as many pairs as came of it, and a few more; where little does, not so soon again. */
-static bool learn(struct mt_strands *s, uint32_t events, bool good)
+static bool learn(struct mt_thread_runs *s, uint32_t events, bool good)
 {
 	uint32_t most = 2 * s->most < events ? 2 * s->most : events;
 
-	s->most = most > MT_STRAND_PAIRS ? MT_STRAND_PAIRS : most < FEW ? FEW : most;
+	s->most = most > MT_THREAD_RUN_PAIRS ? MT_THREAD_RUN_PAIRS : most < FEW ? FEW : most;
 	s->pause = good ? 0 : s->pause_after;
 	s->pause_after = good ? 1 : s->pause_after < PAUSE_MAX ? 2 * s->pause_after : PAUSE_MAX;
 	return good;
 }
 
-bool mt_strands_run(struct mt_merge *m, uint64_t from)
+bool mt_thread_runs_take(struct mt_merge *m, uint64_t from)
 {
-	struct mt_strands *s = m->strands;
+	struct mt_thread_runs *s = m->runs;
 	struct mt_columns *columns;
 	uint64_t until = m->horizon < UINT64_MAX ? m->horizon + 1 : UINT64_MAX, step;
 	uint32_t room = m->block_events - m->unflushed, left;
 	struct mt_batch b;
 
 	if (!s) {
-		s = m->strands = mt_alloc(sizeof *s);
+		s = m->runs = mt_alloc(sizeof *s);
 		s->pause_after = 1;
 	}
 	if (s->pause) {
@@ -205,13 +205,13 @@ bool mt_strands_run(struct mt_merge *m, uint64_t from)
 		return false;
 	columns = mt_trace_writer_columns(m->writer, m->next_number, m->now_ns, &left);
 	room = left < room ? left : room;
-	until = mt_strands_gather(m, s, step < until ? step : until);
-	b = mt_strands_order(m, s, until, room);
+	until = mt_thread_runs_gather(m, s, step < until ? step : until);
+	b = mt_thread_runs_order(m, s, until, room);
 	if (!learn(s, b.events,
 		    b.events >= EVENTS_MIN && within_step(m, s, &b, from) && end_open_blocks(m, s)))
 		return false;
 	take_all(m, s, &b, columns);
-	settle(m, s->strands[s->choices[b.events - 1]].ring);
+	settle(m, s->runs[s->choices[b.events - 1]].ring);
 	if (m->unflushed >= m->block_events && m->flush)
 		m->flush(m->context);
 	return true;

@@ -1,26 +1,26 @@
-#include "core/capture/strands_parts.h"
+#include "core/capture/thread_runs_parts.h"
 
 #include <string.h>
 
 #define HOT static inline __attribute__((always_inline))
 
 /* Marks the beginnings that may lead above what their groups have reached, whatever else is open
- * then; all, where an address may be in two strands. */
-static void guard_all(const struct mt_merge *m, struct mt_strands *s)
+ * then; all, where an address may be in two runs. */
+static void guard_all(const struct mt_merge *m, struct mt_thread_runs *s)
 {
 	const struct mt_group *groups = m->model->profile->groups;
 	uint64_t sizes = 0;
 	bool apart = true;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct mt_strand *a = &s->strands[i];
+		const struct mt_thread_run *a = &s->runs[i];
 
 		sizes += a->size_max;
-		for (const struct mt_strand *b = s->strands; b < a; b++)
+		for (const struct mt_thread_run *b = s->runs; b < a; b++)
 			apart &= b->highest < a->lowest || b->lowest > a->highest;
 	}
 	for (uint32_t i = 0; i < s->count; i++) {
-		struct mt_strand *a = &s->strands[i];
+		struct mt_thread_run *a = &s->runs[i];
 		uint64_t others = sizes - a->size_max;
 
 		for (uint32_t at = 0; at < a->end; at += 2) {
@@ -35,31 +35,31 @@ static void guard_all(const struct mt_merge *m, struct mt_strands *s)
 	}
 }
 
-/* The groups without the strands' open blocks, and with them again. */
-static void set_aside(const struct mt_merge *m, const struct mt_strands *s, bool back)
+/* The groups without the runs' open blocks, and with them again. */
+static void set_aside(const struct mt_merge *m, const struct mt_thread_runs *s, bool back)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct mt_pair *pair = s->strands[i].pairs;
+		const struct mt_pair *pair = s->runs[i].pairs;
 		struct mt_group *g = &m->model->profile->groups[pair->group];
 
-		if (!s->strands[i].first)
+		if (!s->runs[i].first)
 			continue;
 		g->live_count += back ? 1 : -1ull;
 		g->live_bytes += back ? pair->size : -(uint64_t)pair->size;
 	}
 }
 
-/* What comes next in a strand begins a block. False: its group rises above all there was, so that
- * not only sums count; or another strand has a block there, so that a free was lost. */
-static bool may_begin(const struct mt_merge *m, const struct mt_strands *s, const uint32_t *at,
+/* What comes next in a run begins a block. False: its group rises above all there was, so that
+ * not only sums count; or another run has a block there, so that a free was lost. */
+static bool may_begin(const struct mt_merge *m, const struct mt_thread_runs *s, const uint32_t *at,
 	uint32_t which)
 {
-	const struct mt_pair *pair = &s->strands[which].pairs[at[which] / 2];
+	const struct mt_pair *pair = &s->runs[which].pairs[at[which] / 2];
 	const struct mt_group *g = &m->model->profile->groups[pair->group];
 	uint64_t bytes = g->live_bytes + pair->size, count = g->live_count + 1;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct mt_pair *other = &s->strands[i].pairs[at[i] / 2];
+		const struct mt_pair *other = &s->runs[i].pairs[at[i] / 2];
 
 		if (!(at[i] & 1))
 			continue;
@@ -73,8 +73,8 @@ static bool may_begin(const struct mt_merge *m, const struct mt_strands *s, cons
 	return bytes <= g->own_peak_bytes && count <= g->own_peak_count;
 }
 
-/* Takes back events up to the last moment at which no strand has an open block. */
-static void close_batch(struct mt_strands *s, struct mt_batch *b)
+/* Takes back events up to the last moment at which no run has an open block. */
+static void close_batch(struct mt_thread_runs *s, struct mt_batch *b)
 {
 	uint32_t open = 0;
 
@@ -82,11 +82,11 @@ static void close_batch(struct mt_strands *s, struct mt_batch *b)
 		open += b->at[i] & 1;
 	while (open && b->events) {
 		uint32_t which = s->choices[--b->events], same = 0;
-		uint64_t time = s->strands[which].times[--b->at[which]];
+		uint64_t time = s->runs[which].times[--b->at[which]];
 
 		open += b->at[which] & 1 ? 1u : -1u;
 		for (uint32_t i = 0; i < s->count; i++)
-			same += s->strands[i].times[b->at[i]] == time;
+			same += s->runs[i].times[b->at[i]] == time;
 		b->ambiguous -= same > 1;
 	}
 }
@@ -101,18 +101,18 @@ HOT uint64_t mask(bool all)
 }
 
 /* Which event comes first, and so on, before a stamp; nearly without branches, since that cannot
- * be foreseen. Of two with the same stamp the strand that is at it goes on. */
-HOT struct mt_batch order(const struct mt_merge *m, struct mt_strands *s, uint64_t until,
-	uint32_t events_max, uint32_t strands)
+ * be foreseen. Of two with the same stamp the run that is at it goes on. */
+HOT struct mt_batch order(const struct mt_merge *m, struct mt_thread_runs *s, uint64_t until,
+	uint32_t events_max, uint32_t runs)
 {
-	const struct mt_strand *const all = s->strands;
+	const struct mt_thread_run *const all = s->runs;
 	uint8_t *const choices = s->choices;
-	uint64_t next[MT_STRANDS_MAX], live_bytes = m->model->live_bytes;
+	uint64_t next[MT_THREAD_RUNS_MAX], live_bytes = m->model->live_bytes;
 	uint64_t top = m->model->step_max_bytes;
-	uint32_t at[MT_STRANDS_MAX], which = 0;
+	uint32_t at[MT_THREAD_RUNS_MAX], which = 0;
 	struct mt_batch b = {0};
 
-	for (uint32_t i = 0; i < strands; i++) {
+	for (uint32_t i = 0; i < runs; i++) {
 		at[i] = all[i].first;
 		next[i] = all[i].times[at[i]];
 	}
@@ -122,7 +122,7 @@ HOT struct mt_batch order(const struct mt_merge *m, struct mt_strands *s, uint64
 		bool tie = false;
 
 		which = 0;
-		for (uint32_t i = 1; i < strands; i++) {
+		for (uint32_t i = 1; i < runs; i++) {
 			uint64_t earlier = mask(next[i] - (i == running) < time);
 
 			tie = (tie & !earlier) | (next[i] == time);
@@ -140,7 +140,7 @@ HOT struct mt_batch order(const struct mt_merge *m, struct mt_strands *s, uint64
 				break;
 			top = live_bytes > top ? live_bytes : top;
 		}
-		for (uint32_t i = 0; i < strands; i++) {
+		for (uint32_t i = 0; i < runs; i++) {
 			at[i] += which == i;
 			next[i] = all[i].times[at[i]];
 		}
@@ -153,8 +153,8 @@ HOT struct mt_batch order(const struct mt_merge *m, struct mt_strands *s, uint64
 	return b;
 }
 
-struct mt_batch mt_strands_order(const struct mt_merge *m, struct mt_strands *s, uint64_t until,
-	uint32_t events_max)
+struct mt_batch mt_thread_runs_order(const struct mt_merge *m, struct mt_thread_runs *s,
+	uint64_t until, uint32_t events_max)
 {
 	struct mt_batch b = {0};
 
