@@ -1,5 +1,5 @@
 /* Allocations joined with their ends, and with the chains that reallocs make of them. */
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 #include "core/query/reach.h"
 
 #include "core/model/live.h"
@@ -26,7 +26,7 @@ struct chain {
 };
 
 struct join {
-	const struct mt_question *question;
+	const struct mt_prepared_query *query;
 	int (*visit)(void *context, const struct mt_allocation *);
 	void *context;
 	struct mt_bits *bits; /* or these */
@@ -101,7 +101,7 @@ static void drop_chain(struct join *j, uint32_t index)
 
 static int finish(struct join *j, const struct mt_allocation *a)
 {
-	if (!mt_filter_end_matches(&j->question->bounds, a))
+	if (!mt_filter_end_matches(&j->query->bounds, a))
 		return 0;
 	if (j->bits) {
 		mt_bits_set(j->bits, a->number, true);
@@ -121,7 +121,7 @@ static int flush_waiting(struct join *j)
 /* Whether a block, of which the present event may be the end, was live at the peak. */
 static bool at_peak(const struct join *j, uint64_t number, bool ends)
 {
-	const struct mt_place *peak = &j->question->peak;
+	const struct mt_place *peak = &j->query->peak;
 
 	return number < peak->allocations && (!ends || mt_place_after(&j->at, peak));
 }
@@ -145,9 +145,9 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 		.chain_end_ns = MT_LIVE,
 		.at_peak = at_peak(j, c->number, false),
 	};
-	mt_question_place(j->question, a, c->address);
-	if (j->question->marker_count && !j->bits)
-		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
+	mt_prepared_query_place(j->query, a, c->address);
+	if (j->query->marker_count && !j->bits)
+		a->marker = mt_prepared_query_marker(j->query, c->number, c->time_ns);
 	if (c->state == MT_BLOCK_RELEASED) {
 		const struct release *r = &j->releases[c->aside];
 
@@ -247,7 +247,7 @@ static struct mt_live_cell *keep(struct join *j, const struct mt_event *e,
 	c->time_ns = e->time_ns;
 	c->thread_sequence = j->sequence[e->thread];
 	c->address = e->address;
-	c->usable = j->bits ? 0 : mt_question_usable(j->question, e, after);
+	c->usable = j->bits ? 0 : mt_prepared_query_usable(j->query, e, after);
 	c->group = e->group;
 	c->thread = e->thread;
 	c->chosen = chosen;
@@ -313,7 +313,7 @@ static const struct mt_live_reader joining = {.act = on_change, .refuse = on_ref
 static int allocate(struct join *j, const struct mt_event *e, const struct mt_event *after)
 {
 	const char *wrong = mt_block_begin_fault(e, j->started ? j->next_number : e->number,
-		j->question->source->profile->group_count);
+		j->query->source->profile->group_count);
 	int result = 0;
 
 	if (wrong)
@@ -324,7 +324,7 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 	j->continued = 0;
 	if (e->type == MT_EVENT_REALLOCATE)
 		result = mt_live_change(&j->live, e->previous, MT_BLOCK_CONTINUE, &joining, j, e);
-	bool chosen = mt_question_takes(j->question, e, after);
+	bool chosen = mt_prepared_query_takes(j->query, e, after);
 
 	if (j->bits)
 		mt_bits_set(j->bits, e->number, false);
@@ -335,7 +335,7 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 
 static void note(struct join *j, const struct mt_event *e)
 {
-	if (e->kind != MT_NOTE_FREE_STACK || e->size >= j->question->source->profile->node_count)
+	if (e->kind != MT_NOTE_FREE_STACK || e->size >= j->query->source->profile->node_count)
 		return;
 	if (j->waits)
 		j->waiting.end_node = (uint32_t)e->size;
@@ -355,7 +355,7 @@ static inline int join_event(struct join *j, const struct mt_event *e, const str
 	mt_place_pass(&j->at, e);
 	if (result)
 		return result;
-	if (e->thread >= j->question->source->profile->thread_count || e->thread >= MT_LIVE_THREADS)
+	if (e->thread >= j->query->source->profile->thread_count || e->thread >= MT_LIVE_THREADS)
 		return fault(j, "an event refers to an undefined thread");
 	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
 		return allocate(j, e, after);
@@ -417,8 +417,8 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 			j->sequence[t] = checkpoint->threads[t].allocations;
 		return 0;
 	}
-	mt_question_resumed(&events, b);
-	bool chosen = mt_question_takes(j->question, events.events, events.after);
+	mt_prepared_query_resumed(&events, b);
+	bool chosen = mt_prepared_query_takes(j->query, events.events, events.after);
 
 	if (j->bits)
 		mt_bits_set(j->bits, b->number, false);
@@ -447,7 +447,7 @@ static void skipped(void *context, const struct mt_trace_facts *facts, uint64_t 
 	struct join *j = context;
 
 	for (uint32_t i = 0; i < facts->thread_count; i++)
-		if (facts->threads[i].thread < j->question->source->profile->thread_count)
+		if (facts->threads[i].thread < j->query->source->profile->thread_count)
 			j->sequence[facts->threads[i].thread] += facts->threads[i].allocations;
 	j->next_number = next_number;
 	j->last_release = 0;
@@ -492,7 +492,7 @@ static int finish_live(struct join *j)
 static void begin(struct join *j, struct mt_pass *pass, const struct mt_reach *reach,
 	bool addresses)
 {
-	const struct mt_question *q = j->question;
+	const struct mt_prepared_query *q = j->query;
 
 	addresses |= (q->needs & MT_FILTER_NEEDS_ADDRESS) != 0;
 	*pass = (struct mt_pass){
@@ -525,12 +525,12 @@ static int end(struct join *j, int result)
 	return result;
 }
 
-int mt_join(const struct mt_question *q, unsigned wants,
+int mt_join(const struct mt_prepared_query *q, unsigned wants,
 	int (*visit)(void *context, const struct mt_allocation *), void *context,
 	struct mt_err *err)
 {
 	struct join j = {
-		.question = q,
+		.query = q,
 		.visit = visit,
 		.context = context,
 		.chains = wants & MT_SCAN_CHAINS || q->needs & MT_FILTER_NEEDS_CHAIN,
@@ -541,13 +541,13 @@ int mt_join(const struct mt_question *q, unsigned wants,
 
 	mt_reach_find(&reach, &q, 1);
 	begin(&j, &pass, &reach, wants & MT_SCAN_ADDRESSES);
-	int result = end(&j, mt_question_pass(q, &pass, err));
+	int result = end(&j, mt_prepared_query_pass(q, &pass, err));
 
 	mt_reach_free(&reach);
 	return result;
 }
 
-int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *const *bits,
+int mt_join_bits(const struct mt_prepared_query *const *queries, struct mt_bits *const *bits,
 	unsigned count, struct mt_err *err)
 {
 	struct join joins[MT_MATCHES_MOST];
@@ -555,16 +555,16 @@ int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *con
 	struct mt_reach reach;
 	int result, first = 0;
 
-	mt_reach_find(&reach, questions, count);
+	mt_reach_find(&reach, queries, count);
 	for (unsigned i = 0; i < count; i++) {
 		joins[i] = (struct join){
-			.question = questions[i],
+			.query = queries[i],
 			.bits = bits[i],
-			.chains = questions[i]->needs & MT_FILTER_NEEDS_CHAIN,
+			.chains = queries[i]->needs & MT_FILTER_NEEDS_CHAIN,
 		};
 		begin(&joins[i], &passes[i], &reach, false);
 	}
-	result = mt_question_passes(questions, passes, count, err);
+	result = mt_prepared_query_passes(queries, passes, count, err);
 	for (unsigned i = 0; i < count; i++) {
 		int ended = end(&joins[i], result);
 

@@ -1,7 +1,7 @@
 /* What a filter leaves of a recording, as a profile. Where the filter asks of groups alone, their
  * totals are it; else the matching allocations are fed to the model, all others tell it when the
  * whole heap is at its peak. */
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 
 #include "core/model/replay.h"
 #include "core/query/reach.h"
@@ -12,7 +12,7 @@
 
 struct match {
 	struct mt_matched *out;
-	struct mt_question question;
+	struct mt_prepared_query query;
 	bool events; /* its fields ask for them */
 	struct mt_bits bits;
 	bool decided; /* the bits stand already */
@@ -77,7 +77,7 @@ static void match_groups(struct mt_profile *p, const struct mt_profile *of, cons
 static void choose(struct match *m, const struct mt_event *events, uint32_t count,
 	const struct mt_event *after)
 {
-	const struct mt_question *q = &m->question;
+	const struct mt_prepared_query *q = &m->query;
 	uint32_t groups = q->source->profile->group_count;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -87,7 +87,8 @@ static void choose(struct match *m, const struct mt_event *events, uint32_t coun
 			continue;
 		m->chosen[i] = m->decided ? mt_bits_get(&m->bits, e->number)
 					  : e->group < groups
-				&& mt_question_takes(q, e, i + 1 < count ? &events[i + 1] : after);
+				&& mt_prepared_query_takes(q, e,
+					i + 1 < count ? &events[i + 1] : after);
 	}
 }
 
@@ -115,7 +116,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	const struct mt_checkpoint_block *b)
 {
 	struct match *m = context;
-	const struct mt_info *info = &m->question.source->profile->info;
+	const struct mt_info *info = &m->query.source->profile->info;
 	bool peak_is_gone = info->peak_ns < checkpoint->time_ns
 		&& info->peak_ns >= m->replay.from_ns && info->peak_ns <= m->replay.to_ns;
 	struct mt_resumed events;
@@ -130,9 +131,9 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 		}
 		return 0;
 	}
-	mt_question_resumed(&events, b);
+	mt_prepared_query_resumed(&events, b);
 	bool chosen = m->decided ? mt_bits_get(&m->bits, b->number)
-				 : mt_question_takes(&m->question, events.events, events.after);
+				 : mt_prepared_query_takes(&m->query, events.events, events.after);
 
 	mt_replay_take(&m->replay, b, chosen, checkpoint->time_ns);
 	if (chosen && peak_is_gone && b->time_ns <= info->peak_ns)
@@ -167,7 +168,7 @@ static void on_skipped(void *context, const struct mt_trace_facts *facts, uint64
 static void replay_begin(struct match *m, struct mt_pass *pass, const struct mt_reach *reach)
 {
 	struct mt_profile *p = &m->out->profile;
-	const struct mt_question *q = &m->question;
+	const struct mt_prepared_query *q = &m->query;
 
 	*pass = (struct mt_pass){
 		.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
@@ -194,7 +195,7 @@ static void replay_end(struct match *m)
 {
 	struct mt_matched *out = m->out;
 
-	finish_samples(&m->replay, m->question.source->profile);
+	finish_samples(&m->replay, m->query.source->profile);
 	out->profile.info.slack_bytes = mt_replay_slack(&m->replay);
 	if (m->replay.partial) {
 		out->heap_peak_bytes = m->peak.bytes;
@@ -208,57 +209,57 @@ static void replay_end(struct match *m)
 /* The ends, for those that ask for them. */
 static int decide(struct match *const *matches, unsigned count, struct mt_err *err)
 {
-	const struct mt_question *questions[MT_MATCHES_MOST];
+	const struct mt_prepared_query *queries[MT_MATCHES_MOST];
 	struct mt_bits *bits[MT_MATCHES_MOST];
 	unsigned deciding = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct match *m = matches[i];
 
-		m->decided = m->question.needs & NEEDS_ENDS;
+		m->decided = m->query.needs & NEEDS_ENDS;
 		if (!m->decided)
 			continue;
-		questions[deciding] = &m->question;
+		queries[deciding] = &m->query;
 		bits[deciding++] = &m->bits;
 	}
 	for (unsigned i = 0; i < count && deciding; i++)
-		matches[i]->question.share = 0.5;
-	int result = deciding ? mt_join_bits(questions, bits, deciding, err) : 0;
+		matches[i]->query.share = 0.5;
+	int result = deciding ? mt_join_bits(queries, bits, deciding, err) : 0;
 
 	for (unsigned i = 0; i < count && deciding; i++)
-		matches[i]->question.done = 0.5;
+		matches[i]->query.done = 0.5;
 	return result;
 }
 
 /* The blocks that are enough, and the peaks that then must be known. 1: none are left out. */
 static int find_reach(struct mt_reach *reach, struct match *const *matches,
-	const struct mt_question *const *questions, unsigned count, struct mt_err *err)
+	const struct mt_prepared_query *const *queries, unsigned count, struct mt_err *err)
 {
-	int result = mt_reach_find(reach, questions, count) ? 0 : 1;
+	int result = mt_reach_find(reach, queries, count) ? 0 : 1;
 
 	for (unsigned i = 0; i < count && !result; i++)
-		result = mt_reach_find_peak(questions[i], &matches[i]->peak, err);
+		result = mt_reach_find_peak(queries[i], &matches[i]->peak, err);
 	return result;
 }
 
 static int match_events(struct match *const *matches, unsigned count, struct mt_err *err)
 {
-	const struct mt_question *questions[MT_MATCHES_MOST];
+	const struct mt_prepared_query *queries[MT_MATCHES_MOST];
 	struct mt_pass passes[MT_MATCHES_MOST] = {0};
 	struct mt_reach reach = {0};
 	int result = decide(matches, count, err);
 
 	for (unsigned i = 0; i < count; i++)
-		questions[i] = &matches[i]->question;
+		queries[i] = &matches[i]->query;
 	if (!result)
-		result = find_reach(&reach, matches, questions, count, err);
+		result = find_reach(&reach, matches, queries, count, err);
 	if (result < 0) {
 		mt_reach_free(&reach);
 		return result;
 	}
 	for (unsigned i = 0; i < count; i++)
 		replay_begin(matches[i], &passes[i], result ? NULL : &reach);
-	result = mt_question_passes(questions, passes, count, err);
+	result = mt_prepared_query_passes(queries, passes, count, err);
 	mt_reach_free(&reach);
 	for (unsigned i = 0; i < count; i++) {
 		if (!result)
@@ -288,8 +289,8 @@ static int open_match(struct match *m, const struct mt_source *source, struct mt
 	unsigned wants, struct mt_err *err)
 {
 	struct mt_matched *out = m->out;
-	const struct mt_question *q = &m->question;
-	int result = mt_question_init(&m->question, source, filter, err);
+	const struct mt_prepared_query *q = &m->query;
+	int result = mt_prepared_query_init(&m->query, source, filter, err);
 
 	m->events = q->needs || (wants & MT_MATCH_HISTORY && q->groups);
 	out->history = m->events || !q->groups;
@@ -310,12 +311,12 @@ static void close_match(struct match *m, int result)
 {
 	if (!result && m->events)
 		m->out->profile.info.peak_unsure =
-			peak_may_be_gone(&m->question.source->profile->info, &m->question.bounds);
+			peak_may_be_gone(&m->query.source->profile->info, &m->query.bounds);
 	if (result)
 		mt_matched_free(m->out);
 	free(m->chosen);
 	mt_bits_free(&m->bits);
-	mt_question_free(&m->question);
+	mt_prepared_query_free(&m->query);
 }
 
 int mt_match_several(struct mt_matched *const *outs, const struct mt_source *source,

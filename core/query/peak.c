@@ -1,5 +1,5 @@
 /* The peak of the whole heap as a place among the events: a time is too coarse for it. */
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 
 #include "core/model/live.h"
 
@@ -96,9 +96,11 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	return 0;
 }
 
-int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
+int mt_prepared_query_find_peak(struct mt_prepared_query *q, struct mt_err *err)
 {
-	struct mt_question all = {.source = q->source, .share = 0, .bounds = {.to_ns = UINT64_MAX}};
+	struct mt_prepared_query all = {.source = q->source,
+		.share = 0,
+		.bounds = {.to_ns = UINT64_MAX}};
 	struct seeker s = {0};
 	struct mt_pass pass = {
 		.events = on_events,
@@ -108,7 +110,7 @@ int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
 	};
 
 	mt_live_init(&s.live);
-	int result = mt_question_pass(&all, &pass, err);
+	int result = mt_prepared_query_pass(&all, &pass, err);
 
 	mt_live_free(&s.live);
 	if (result < 0)

@@ -10,7 +10,7 @@ struct intervals {
 };
 
 /* Chains need all events, and so does the order of events around the heap's peak. */
-static bool has_range(const struct mt_question *q)
+static bool has_range(const struct mt_prepared_query *q)
 {
 	return (q->bounds.from_ns || q->bounds.to_ns < UINT64_MAX) && !q->bounds.alive_at_peak
 		&& !q->bounds.dead_at_peak && !(q->needs & MT_FILTER_NEEDS_CHAIN);
@@ -83,18 +83,18 @@ static void choose_later(struct mt_reach *reach, const struct mt_trace_reader *r
 	free(continued);
 }
 
-bool mt_reach_find(struct mt_reach *reach, const struct mt_question *const *questions,
+bool mt_reach_find(struct mt_reach *reach, const struct mt_prepared_query *const *queries,
 	unsigned count)
 {
-	const struct mt_trace_reader *r = questions[0]->source->reader;
+	const struct mt_trace_reader *r = queries[0]->source->reader;
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
 	struct intervals numbers = {0};
 
 	*reach = (struct mt_reach){0};
 	for (unsigned i = 0; i < count; i++) {
-		const struct mt_filter_bounds *b = &questions[i]->bounds;
+		const struct mt_filter_bounds *b = &queries[i]->bounds;
 
-		if (!r || !has_range(questions[i]))
+		if (!r || !has_range(queries[i]))
 			return false;
 		from_ns = b->from_ns < from_ns ? b->from_ns : from_ns;
 		to_ns = b->to_ns > to_ns ? b->to_ns : to_ns;

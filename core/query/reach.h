@@ -3,7 +3,7 @@
 #ifndef MT_QUERY_REACH_H
 #define MT_QUERY_REACH_H
 
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 
 struct mt_reach {
 	uint8_t *wanted; /* by block of the trace */
@@ -12,7 +12,7 @@ struct mt_reach {
 
 /* For all these questions at once; free it by mt_reach_free. False: every block is needed, because
  * there is no range, or the trace does not say what its blocks name. */
-bool mt_reach_find(struct mt_reach *, const struct mt_question *const *, unsigned count);
+bool mt_reach_find(struct mt_reach *, const struct mt_prepared_query *const *, unsigned count);
 void mt_reach_free(struct mt_reach *);
 
 /* Whether any event block of [from, to) is left out. */
@@ -47,6 +47,6 @@ struct mt_reach_peak {
 };
 /* Decodes the few blocks that may contain it, and those with the sizes of what they free. 1: it
  * takes a pass over all events. */
-int mt_reach_find_peak(const struct mt_question *, struct mt_reach_peak *, struct mt_err *);
+int mt_reach_find_peak(const struct mt_prepared_query *, struct mt_reach_peak *, struct mt_err *);
 
 #endif

@@ -9,7 +9,7 @@
 #define LOOKS_MAX 64u     /* then a pass over all events is no slower */
 
 struct seeker {
-	const struct mt_question *question;
+	const struct mt_prepared_query *query;
 	struct mt_trace_reader *reader;
 	struct mt_reach_peak *peak;
 	struct mt_err *err;
@@ -115,7 +115,7 @@ static uint64_t size_of(const struct seeker *s, uint64_t number)
 
 static void step(struct seeker *s, const struct mt_event *e)
 {
-	const struct mt_filter_bounds *range = &s->question->bounds;
+	const struct mt_filter_bounds *range = &s->query->bounds;
 	bool rises = e->type <= MT_EVENT_REALLOCATE;
 
 	if (!s->here.begun && e->time_ns >= range->from_ns)
@@ -150,7 +150,7 @@ static int scan(struct seeker *s, uint32_t first, uint32_t end,
 	const struct mt_trace_scan scan = {
 		.first = first,
 		.end = end,
-		.workers = s->question->source->workers,
+		.workers = s->query->source->workers,
 		.skip = skip,
 		.events = events,
 		.context = s,
@@ -192,7 +192,7 @@ static void take_over(struct seeker *s, uint32_t block)
 /* The block that may contain a higher level, or the same one earlier; count: none does. */
 static uint32_t best_left(const struct seeker *s)
 {
-	const struct mt_filter_bounds *range = &s->question->bounds;
+	const struct mt_filter_bounds *range = &s->query->bounds;
 	uint32_t best = s->count;
 
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -211,7 +211,7 @@ static uint32_t best_left(const struct seeker *s)
 
 static int seek(struct seeker *s)
 {
-	const struct mt_filter_bounds *range = &s->question->bounds;
+	const struct mt_filter_bounds *range = &s->query->bounds;
 	uint32_t begin = 0, looks = 0, next;
 	int result = 0;
 
@@ -265,10 +265,11 @@ static bool list_blocks(struct seeker *s)
 	return known && s->count;
 }
 
-int mt_reach_find_peak(const struct mt_question *q, struct mt_reach_peak *peak, struct mt_err *err)
+int mt_reach_find_peak(const struct mt_prepared_query *q, struct mt_reach_peak *peak,
+	struct mt_err *err)
 {
 	struct seeker s = {
-		.question = q,
+		.query = q,
 		.reader = q->source->reader,
 		.peak = peak,
 		.err = err,

@@ -1,5 +1,5 @@
 #include "core/query/scan.h"
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 #include "core/query/reach.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@ int mt_scan_allocations(const struct mt_source *source, struct mt_filter *filter
 	int (*visit)(void *context, const struct mt_allocation *), void *context,
 	struct mt_err *err)
 {
-	struct mt_question q = {0};
-	int result = mt_question_init(&q, source, filter, err);
+	struct mt_prepared_query q = {0};
+	int result = mt_prepared_query_init(&q, source, filter, err);
 
 	if (!result)
 		result = mt_join(&q, wants, visit, context, err);
-	mt_question_free(&q);
+	mt_prepared_query_free(&q);
 	return result;
 }
 
 /* ---- events ---- */
 
 struct teller {
-	const struct mt_question *question;
+	const struct mt_prepared_query *query;
 	struct mt_bits bits;
 	bool decided; /* the bits stand already */
 	int (*visit)(void *context, const struct mt_event *);
@@ -35,12 +35,12 @@ static int tell_allocation(struct teller *t, const struct mt_event *e, const str
 	bool before = reallocated && mt_bits_get(&t->bits, e->previous);
 	struct mt_event half = *e;
 
-	if (e->group >= t->question->source->profile->group_count) {
+	if (e->group >= t->query->source->profile->group_count) {
 		t->fault = "an allocation refers to an undefined group";
 		return -EINVAL;
 	}
 	if (!t->decided)
-		mt_bits_set(&t->bits, e->number, mt_question_takes(t->question, e, after));
+		mt_bits_set(&t->bits, e->number, mt_prepared_query_takes(t->query, e, after));
 	bool matches = mt_bits_get(&t->bits, e->number);
 
 	if (matches && reallocated && e->previous != UINT64_MAX && !before) {
@@ -89,7 +89,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 
 	if (!b)
 		return 0;
-	mt_question_resumed(&events, b);
+	mt_prepared_query_resumed(&events, b);
 	int result = tell_allocation(t, events.events, events.after);
 
 	if (result || !b->released || !mt_bits_get(&t->bits, b->number))
@@ -107,8 +107,8 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err)
 {
-	struct mt_question q = {0};
-	struct teller t = {.question = &q, .visit = visit, .context = context};
+	struct mt_prepared_query q = {0};
+	struct teller t = {.query = &q, .visit = visit, .context = context};
 	struct mt_pass pass = {
 		.wants = MT_TRACE_ADDRESSES,
 		.from_range = true,
@@ -118,21 +118,21 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 		.context = &t,
 	};
 	struct mt_reach reach = {0};
-	int result = mt_question_init(&q, source, filter, err);
+	int result = mt_prepared_query_init(&q, source, filter, err);
 
-	if (!result && mt_reach_find(&reach, &(const struct mt_question *){&q}, 1))
+	if (!result && mt_reach_find(&reach, &(const struct mt_prepared_query *){&q}, 1))
 		pass.reach = &reach;
 	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
 	if (!result && t.decided) {
 		q.share = 0.5;
-		result = mt_join_bits(&(const struct mt_question *){&q},
+		result = mt_join_bits(&(const struct mt_prepared_query *){&q},
 			&(struct mt_bits *){&t.bits}, 1, err);
 		q.done = 0.5;
 	}
 	if (!result)
-		result = mt_question_pass(&q, &pass, err);
+		result = mt_prepared_query_pass(&q, &pass, err);
 	mt_bits_free(&t.bits);
 	mt_reach_free(&reach);
-	mt_question_free(&q);
+	mt_prepared_query_free(&q);
 	return result;
 }

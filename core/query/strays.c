@@ -1,6 +1,6 @@
 #include "core/query/strays.h"
 #include "core/base/search.h"
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +158,7 @@ static void arrange(struct mt_strays *s)
 
 int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct mt_err *err)
 {
-	struct mt_question q = {0};
+	struct mt_prepared_query q = {0};
 	struct gathering g = {.strays = s, .profile = source->profile};
 	struct mt_pass pass = {
 		.wants = MT_TRACE_ADDRESSES,
@@ -167,11 +167,11 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 		.fault = &g.fault,
 		.context = &g,
 	};
-	int result = mt_question_init(&q, source, NULL, err);
+	int result = mt_prepared_query_init(&q, source, NULL, err);
 
 	if (!result)
-		result = mt_question_pass(&q, &pass, err);
-	mt_question_free(&q);
+		result = mt_prepared_query_pass(&q, &pass, err);
+	mt_prepared_query_free(&q);
 	arrange(s);
 	return result;
 }

@@ -2,7 +2,7 @@
  * of states; and damaged events, of which every reader says the same. */
 #include "core/model/live.h"
 #include "core/model/replay.h"
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -180,7 +180,7 @@ static void test_random_events(void **unused)
 struct damaged {
 	struct mt_profile profile;
 	struct mt_trace_reader *reader;
-	struct mt_question question;
+	struct mt_prepared_query query;
 };
 
 static void define(struct mt_profile *p)
@@ -212,7 +212,7 @@ static void open_events(struct damaged *d, const struct mt_event *events, unsign
 	d->reader = mt_trace_reader_open_fd(fd, "damaged", &err);
 	assert_non_null(d->reader);
 	*source = (struct mt_source){.profile = &d->profile, .reader = d->reader, .workers = 1};
-	d->question = (struct mt_question){.source = source};
+	d->question = (struct mt_prepared_query){.source = source};
 	d->question.bounds.to_ns = UINT64_MAX;
 }
 
@@ -248,9 +248,9 @@ static void test_realloc_of_a_live_block(void **unused)
 	assert_int_equal(mt_replay_events(&replay, events, NULL, 2), 0);
 	assert_int_equal(replay.model.live_bytes, 150);
 	assert_int_equal(d.profile.info.peak_bytes, 150);
-	if (mt_question_find_peak(&d.question, &err))
+	if (mt_prepared_query_find_peak(&d.query, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(d.question.peak.allocations, 2);
+	assert_int_equal(d.query.peak.allocations, 2);
 	mt_replay_free(&replay);
 	close_events(&d);
 }
@@ -267,10 +267,10 @@ static void refuses(const struct mt_event *events, unsigned count, const char *w
 	assert_int_equal(mt_replay_events(&replay, events, NULL, count), -EINVAL);
 	assert_string_equal(replay.fault, why);
 	mt_replay_free(&replay);
-	if (mt_join(&d.question, 0, visit_nothing, NULL, &err) != -EINVAL || !strstr(err.text, why))
+	if (mt_join(&d.query, 0, visit_nothing, NULL, &err) != -EINVAL || !strstr(err.text, why))
 		fail_msg("lifetimes: %s, but not: %s", err.text, why);
 	err.text[0] = 0;
-	if (mt_question_find_peak(&d.question, &err) != -EINVAL || !strstr(err.text, why))
+	if (mt_prepared_query_find_peak(&d.query, &err) != -EINVAL || !strstr(err.text, why))
 		fail_msg("the search for the peak: %s, but not: %s", err.text, why);
 	close_events(&d);
 }

@@ -1,4 +1,4 @@
-#include "core/query/question.h"
+#include "core/query/prepared_query.h"
 #include "core/query/reach.h"
 
 #include "core/base/assert.h"
@@ -10,7 +10,7 @@
 
 /* ---- getting ready ---- */
 
-static int decide_groups(struct mt_question *q, struct mt_filter *filter, struct mt_err *err)
+static int decide_groups(struct mt_prepared_query *q, struct mt_filter *filter, struct mt_err *err)
 {
 	uint32_t count = q->source->profile->group_count;
 
@@ -34,7 +34,7 @@ static int compare_markers(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static bool are_in_order(const struct mt_question *q)
+static bool are_in_order(const struct mt_prepared_query *q)
 {
 	for (uint32_t i = 1; i < q->marker_count; i++)
 		if (q->markers[i - 1].from > q->markers[i].from)
@@ -43,7 +43,7 @@ static bool are_in_order(const struct mt_question *q)
 }
 
 /* The log is in merge order, and numbers are; times are so only nearly. */
-static void find_markers(struct mt_question *q)
+static void find_markers(struct mt_prepared_query *q)
 {
 	const struct mt_profile *p = q->source->profile;
 	uint32_t capacity = 0;
@@ -69,10 +69,10 @@ static void find_markers(struct mt_question *q)
 	mt_assert_expensive(are_in_order(q));
 }
 
-int mt_question_init(struct mt_question *q, const struct mt_source *source,
+int mt_prepared_query_init(struct mt_prepared_query *q, const struct mt_source *source,
 	struct mt_filter *filter, struct mt_err *err)
 {
-	*q = (struct mt_question){.source = source, .share = 1};
+	*q = (struct mt_prepared_query){.source = source, .share = 1};
 	q->bounds.to_ns = UINT64_MAX;
 	if (filter && mt_filter_active(filter)) {
 		int status = mt_filter_compile(&q->bounds, filter, source->profile, err);
@@ -82,7 +82,7 @@ int mt_question_init(struct mt_question *q, const struct mt_source *source,
 		q->needs = mt_filter_needs(filter);
 		status = decide_groups(q, filter, err);
 		if (status >= 0 && (q->bounds.alive_at_peak || q->bounds.dead_at_peak))
-			status = mt_question_find_peak(q, err);
+			status = mt_prepared_query_find_peak(q, err);
 		if (status < 0)
 			return status;
 	}
@@ -90,12 +90,12 @@ int mt_question_init(struct mt_question *q, const struct mt_source *source,
 	return 0;
 }
 
-void mt_question_free(struct mt_question *q)
+void mt_prepared_query_free(struct mt_prepared_query *q)
 {
 	mt_filter_bounds_free(&q->bounds);
 	free(q->groups);
 	free(q->markers);
-	*q = (struct mt_question){0};
+	*q = (struct mt_prepared_query){0};
 }
 
 /* ---- one allocation ---- */
@@ -105,7 +105,8 @@ static bool set_behind(const void *markers, uint32_t at, uint64_t key)
 	return ((const struct mt_set_marker *)markers)[at].from > key;
 }
 
-uint32_t mt_question_marker(const struct mt_question *q, uint64_t number, uint64_t time_ns)
+uint32_t mt_prepared_query_marker(const struct mt_prepared_query *q, uint64_t number,
+	uint64_t time_ns)
 {
 	uint64_t key = q->markers_by_time ? time_ns : number;
 	uint32_t at = mt_search(0, q->marker_count, set_behind, q->markers, key);
@@ -113,7 +114,7 @@ uint32_t mt_question_marker(const struct mt_question *q, uint64_t number, uint64
 	return at ? q->markers[at - 1].text : 0;
 }
 
-uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *e,
+uint64_t mt_prepared_query_usable(const struct mt_prepared_query *q, const struct mt_event *e,
 	const struct mt_event *after)
 {
 	const struct mt_profile *p = q->source->profile;
@@ -125,7 +126,8 @@ uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *
 	return mt_wire_usable(e->size);
 }
 
-void mt_question_place(const struct mt_question *q, struct mt_allocation *a, uint64_t key)
+void mt_prepared_query_place(const struct mt_prepared_query *q, struct mt_allocation *a,
+	uint64_t key)
 {
 	const struct mt_profile *p = q->source->profile;
 
@@ -134,7 +136,7 @@ void mt_question_place(const struct mt_question *q, struct mt_allocation *a, uin
 	a->address = mt_domain_address(&p->domains[a->domain], key);
 }
 
-bool mt_question_judge(const struct mt_question *q, const struct mt_event *e,
+bool mt_prepared_query_judge(const struct mt_prepared_query *q, const struct mt_event *e,
 	const struct mt_event *after)
 {
 	struct mt_allocation a = {
@@ -147,18 +149,18 @@ bool mt_question_judge(const struct mt_question *q, const struct mt_event *e,
 	};
 
 	if (q->needs & MT_FILTER_NEEDS_ADDRESS) {
-		mt_question_place(q, &a, e->address);
-		a.usable = mt_question_usable(q, e, after);
+		mt_prepared_query_place(q, &a, e->address);
+		a.usable = mt_prepared_query_usable(q, e, after);
 	}
 	if (q->bounds.marker_count)
-		a.marker = mt_question_marker(q, e->number, e->time_ns);
+		a.marker = mt_prepared_query_marker(q, e->number, e->time_ns);
 	return mt_filter_allocation_matches(&q->bounds, &a);
 }
 
 /* ---- a pass ---- */
 
 struct pass {
-	const struct mt_question *question;
+	const struct mt_prepared_query *query;
 	const struct mt_pass *wanted;
 	struct mt_err *err;
 	/* blocks: the first that matters; the first of those that begin behind the range */
@@ -173,7 +175,7 @@ struct pass {
 
 static int tell(struct pass *p, uint32_t index)
 {
-	const struct mt_question *q = p->question;
+	const struct mt_prepared_query *q = p->query;
 	const struct mt_trace_reader *reader = q->source->reader;
 	double part = (double)index / (mt_trace_reader_count(reader) + 1);
 
@@ -187,7 +189,7 @@ static int tell(struct pass *p, uint32_t index)
 /* What is held may yet matter itself. */
 static bool is_idle(const struct pass *p)
 {
-	if (!p->wanted->idle || (p->holds && p->held.time_ns <= p->question->bounds.to_ns))
+	if (!p->wanted->idle || (p->holds && p->held.time_ns <= p->query->bounds.to_ns))
 		return false;
 	return p->wanted->idle(p->wanted->context);
 }
@@ -196,7 +198,7 @@ static bool is_idle(const struct pass *p)
 static int give(struct pass *p, uint32_t index, const struct mt_event *events, uint32_t count,
 	const struct mt_event *after)
 {
-	const struct mt_trace_reader *reader = p->question->source->reader;
+	const struct mt_trace_reader *reader = p->query->source->reader;
 	int result = count ? p->wanted->events(p->wanted->context, events, count, after) : 0;
 
 	if (result == -EINVAL && *p->wanted->fault)
@@ -212,7 +214,7 @@ static int give(struct pass *p, uint32_t index, const struct mt_event *events, u
 static int pass_by(struct pass *p, uint32_t index)
 {
 	const struct mt_reach *reach = p->wanted->reach;
-	const struct mt_trace_reader *reader = p->question->source->reader;
+	const struct mt_trace_reader *reader = p->query->source->reader;
 	int result = 0;
 
 	if (p->holds && mt_reach_skips(reach, reader, p->next, index)) {
@@ -230,7 +232,7 @@ static int on_block(void *context, uint32_t index)
 {
 	struct pass *p = context;
 
-	if (mt_trace_reader_block(p->question->source->reader, index)->type != MT_BLOCK_EVENTS)
+	if (mt_trace_reader_block(p->query->source->reader, index)->type != MT_BLOCK_EVENTS)
 		return 0;
 	p->idle = index >= p->behind && is_idle(p);
 	if (p->idle)
@@ -264,8 +266,8 @@ static bool skips(void *context, uint32_t index)
 /* Spans of blocks may overlap: only a beginning and an end of the file can be left out. */
 static void find_range(struct pass *p)
 {
-	const struct mt_trace_reader *reader = p->question->source->reader;
-	const struct mt_filter_bounds *bounds = &p->question->bounds;
+	const struct mt_trace_reader *reader = p->query->source->reader;
+	const struct mt_filter_bounds *bounds = &p->query->bounds;
 	uint32_t count = mt_trace_reader_count(reader), i;
 
 	for (i = 0; p->wanted->from_range && i < count; i++) {
@@ -284,7 +286,7 @@ static void find_range(struct pass *p)
 	p->behind = i;
 }
 
-void mt_question_resumed(struct mt_resumed *r, const struct mt_checkpoint_block *b)
+void mt_prepared_query_resumed(struct mt_resumed *r, const struct mt_checkpoint_block *b)
 {
 	r->events[0] = (struct mt_event){
 		.type = MT_EVENT_ALLOCATE,
@@ -313,7 +315,7 @@ static int resume_block(void *context, const struct mt_checkpoint_block *b)
 }
 
 /* What was before the first event, where that is not the program's start. */
-static int resume(const struct mt_question *q, const struct mt_pass *pass, struct mt_err *err)
+static int resume(const struct mt_prepared_query *q, const struct mt_pass *pass, struct mt_err *err)
 {
 	struct resuming r = {.pass = pass};
 	uint32_t index = mt_checkpoint_of_start(q->source->reader);
@@ -329,9 +331,10 @@ static int resume(const struct mt_question *q, const struct mt_pass *pass, struc
 	return result;
 }
 
-int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, struct mt_err *err)
+int mt_prepared_query_pass(const struct mt_prepared_query *q, const struct mt_pass *wanted,
+	struct mt_err *err)
 {
-	struct pass p = {.question = q, .wanted = wanted, .err = err};
+	struct pass p = {.query = q, .wanted = wanted, .err = err};
 	struct mt_trace_reader *reader = q->source->reader;
 
 	if (!reader)
@@ -416,11 +419,11 @@ static bool several_idle(void *context)
 	return true;
 }
 
-int mt_question_passes(const struct mt_question *const *questions, const struct mt_pass *passes,
-	unsigned count, struct mt_err *err)
+int mt_prepared_query_passes(const struct mt_prepared_query *const *queries,
+	const struct mt_pass *passes, unsigned count, struct mt_err *err)
 {
 	struct several s = {.passes = passes, .count = count};
-	struct mt_question all = *questions[0];
+	struct mt_prepared_query all = *queries[0];
 	struct mt_pass pass = {
 		.from_range = true,
 		.reach = passes[0].reach,
@@ -433,7 +436,7 @@ int mt_question_passes(const struct mt_question *const *questions, const struct 
 	};
 
 	for (unsigned i = 0; i < count; i++) {
-		const struct mt_filter_bounds *bounds = &questions[i]->bounds;
+		const struct mt_filter_bounds *bounds = &queries[i]->bounds;
 
 		all.bounds.from_ns =
 			bounds->from_ns < all.bounds.from_ns ? bounds->from_ns : all.bounds.from_ns;
@@ -442,5 +445,5 @@ int mt_question_passes(const struct mt_question *const *questions, const struct 
 		pass.wants |= passes[i].wants;
 		pass.from_range &= passes[i].from_range;
 	}
-	return mt_question_pass(&all, &pass, err);
+	return mt_prepared_query_pass(&all, &pass, err);
 }

@@ -1,6 +1,6 @@
 /* Private to core/query: a filter made ready for going over events, and the pass that does. */
-#ifndef MT_QUERY_QUESTION_H
-#define MT_QUERY_QUESTION_H
+#ifndef MT_QUERY_PREPARED_QUERY_H
+#define MT_QUERY_PREPARED_QUERY_H
 
 #include "core/model/checkpoint.h"
 #include "core/query/bits.h"
@@ -31,7 +31,7 @@ static inline bool mt_place_after(const struct mt_place *a, const struct mt_plac
 		: a->since > b->since;
 }
 
-struct mt_question {
+struct mt_prepared_query {
 	const struct mt_source *source;
 	struct mt_filter_bounds bounds;
 	unsigned needs;
@@ -45,30 +45,32 @@ struct mt_question {
 };
 
 /* question: zeroed. filter may be NULL. */
-int mt_question_init(struct mt_question *, const struct mt_source *, struct mt_filter *,
+int mt_prepared_query_init(struct mt_prepared_query *, const struct mt_source *, struct mt_filter *,
 	struct mt_err *);
-void mt_question_free(struct mt_question *);
+void mt_prepared_query_free(struct mt_prepared_query *);
 
 /* The last marker set before an allocation. */
-uint32_t mt_question_marker(const struct mt_question *, uint64_t number, uint64_t time_ns);
+uint32_t mt_prepared_query_marker(const struct mt_prepared_query *, uint64_t number,
+	uint64_t time_ns);
 /* Its usable size: as noted behind it, or by the rule that info names; 0: not known. */
-uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *,
+uint64_t mt_prepared_query_usable(const struct mt_prepared_query *, const struct mt_event *,
 	const struct mt_event *after);
 /* Sets domain, key and address of an allocation whose group exists. */
-void mt_question_place(const struct mt_question *, struct mt_allocation *, uint64_t key);
+void mt_prepared_query_place(const struct mt_prepared_query *, struct mt_allocation *,
+	uint64_t key);
 /* Whether it matches as far as it is known then; its group exists. */
-bool mt_question_judge(const struct mt_question *, const struct mt_event *,
+bool mt_prepared_query_judge(const struct mt_prepared_query *, const struct mt_event *,
 	const struct mt_event *after);
-static inline bool mt_question_takes(const struct mt_question *q, const struct mt_event *e,
-	const struct mt_event *after)
+static inline bool mt_prepared_query_takes(const struct mt_prepared_query *q,
+	const struct mt_event *e, const struct mt_event *after)
 {
 	if (q->groups && !q->groups[e->group])
 		return false;
-	return !q->bounds.at_allocation || mt_question_judge(q, e, after);
+	return !q->bounds.at_allocation || mt_prepared_query_judge(q, e, after);
 }
 
 /* Goes over all events to find the peak of the heap. -ENOTSUP: it is not in them. */
-int mt_question_find_peak(struct mt_question *, struct mt_err *);
+int mt_prepared_query_find_peak(struct mt_prepared_query *, struct mt_err *);
 
 struct mt_reach;
 
@@ -99,17 +101,18 @@ struct mt_resumed {
 	struct mt_event events[2];
 	const struct mt_event *after;
 };
-void mt_question_resumed(struct mt_resumed *, const struct mt_checkpoint_block *);
-int mt_question_pass(const struct mt_question *, const struct mt_pass *, struct mt_err *);
-/* Several (MT_MATCHES_MOST) in one, of the same source; how far it is says the first question. */
-int mt_question_passes(const struct mt_question *const *, const struct mt_pass *, unsigned count,
+void mt_prepared_query_resumed(struct mt_resumed *, const struct mt_checkpoint_block *);
+int mt_prepared_query_pass(const struct mt_prepared_query *, const struct mt_pass *,
 	struct mt_err *);
+/* Several (MT_MATCHES_MOST) in one, of the same source; how far it is says the first query. */
+int mt_prepared_query_passes(const struct mt_prepared_query *const *, const struct mt_pass *,
+	unsigned count, struct mt_err *);
 
 /* Joins allocations with their ends and visits what matches: mt_scan_allocations. */
-int mt_join(const struct mt_question *, unsigned wants,
+int mt_join(const struct mt_prepared_query *, unsigned wants,
 	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *);
 /* The matching allocations as bits, by a join: for a second pass. Of several questions at once. */
-int mt_join_bits(const struct mt_question *const *, struct mt_bits *const *, unsigned count,
+int mt_join_bits(const struct mt_prepared_query *const *, struct mt_bits *const *, unsigned count,
 	struct mt_err *);
 
 #endif
