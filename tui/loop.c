@@ -227,7 +227,7 @@ static bool works(struct loop *loop)
 		|| (mt_blocks_asked(app) && loop->next_blocks != FOREVER) || app->data_dirty
 		|| app->follows || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app)
 		|| app->data.trace == MT_TRACE_AWAITED
-		|| (app->data.surveying && mt_surveying_busy(app->data.surveying));
+		|| (app->data.history_worker && mt_history_worker_busy(app->data.history_worker));
 }
 
 /* For tests: tells in band that all input was answered and nothing is left to draw, or with 1 at
@@ -474,7 +474,8 @@ static void wait_once(struct loop *loop)
 		{.fd = app->data.matching ? mt_worker_fd(app->data.matching) : -1,
 			.events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
-		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1,
+		{.fd = app->data.history_worker ? mt_history_worker_fd(app->data.history_worker)
+						: -1,
 			.events = POLLIN},
 		{.fd = mt_jobs_fd(app), .events = POLLIN},
 		{.fd = home ? mt_client_fd(app->home->client) : -1,
@@ -501,7 +502,7 @@ static void wait_once(struct loop *loop)
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
 		take_filter(app);
-	if (fds[5].revents && mt_data_survey_collect(&app->data))
+	if (fds[5].revents && mt_data_site_history_collect(&app->data))
 		app->dirty = true;
 	if (fds[8].revents)
 		mt_blocks_collect(app);

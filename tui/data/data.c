@@ -43,7 +43,7 @@ void mt_data_free(struct mt_data *d)
 	mt_worker_free(d->matching);
 	free(d->matching_text);
 	mt_worker_free(d->listing);
-	mt_surveying_free(d->surveying);
+	mt_history_worker_free(d->history_worker);
 	mt_tree_free(d->tree);
 	mt_tree_free(d->old_tree);
 	mt_selection_free(&d->selection);
@@ -135,11 +135,11 @@ uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out,
 
 bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 {
-	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
+	uint32_t most = d->history_worker ? MT_SITE_HISTORY_GROUPS_MAX : MT_RANKING_MOST;
 	char number[MT_NUMBER_LEN];
 
 	if (d->ranking.score_count || d->whole->group_count <= most
-		|| !(d->surveying || d->client || d->followed))
+		|| !(d->history_worker || d->client || d->followed))
 		return false;
 	mt_number_count(number, most);
 	snprintf(out, len, "too many groups to sample (over %s)", number);
@@ -170,14 +170,14 @@ bool mt_data_is_suspect(const struct mt_data *d, const struct mt_group *group)
 
 bool mt_data_scores_wait(const struct mt_data *d)
 {
-	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
-	bool sampled = d->live && !d->surveying && (d->client || d->recording->import);
+	uint32_t most = d->history_worker ? MT_SITE_HISTORY_GROUPS_MAX : MT_RANKING_MOST;
+	bool sampled = d->live && !d->history_worker && (d->client || d->recording->import);
 
 	if (d->ranking.score_count || d->whole->group_count > most)
 		return false;
-	if (d->surveying)
-		mt_surveying_ask_series(d->surveying);
-	return sampled || (d->surveying && !mt_surveying_had_series(d->surveying));
+	if (d->history_worker)
+		mt_history_worker_ask_series(d->history_worker);
+	return sampled || (d->history_worker && !mt_history_worker_had_series(d->history_worker));
 }
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
@@ -186,28 +186,28 @@ void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
 		mt_rank_totals(rank, &d->profile, &d->profile.groups[group]);
 }
 
-void mt_data_survey(struct mt_data *d, uint32_t group)
+void mt_data_site_history(struct mt_data *d, uint32_t group)
 {
-	if (!d->surveying)
+	if (!d->history_worker)
 		return;
 	if (group != MT_NO_GROUP)
-		mt_surveying_ask_group(d->surveying, group);
-	mt_surveying_ask_series(d->surveying);
+		mt_history_worker_ask_group(d->history_worker, group);
+	mt_history_worker_ask_series(d->history_worker);
 }
 
-void mt_data_survey_soon(struct mt_data *d)
+void mt_data_site_history_soon(struct mt_data *d)
 {
-	if (d->surveying
+	if (d->history_worker
 		&& mt_info_blocks_begun(&d->whole->info) + mt_info_blocks_ended(&d->whole->info)
 			<= SURVEY_SOON)
-		mt_surveying_ask_series(d->surveying);
+		mt_history_worker_ask_series(d->history_worker);
 }
 
-bool mt_data_survey_collect(struct mt_data *d)
+bool mt_data_site_history_collect(struct mt_data *d)
 {
 	struct mt_series series;
 
-	if (!mt_surveying_collect(d->surveying, &series))
+	if (!mt_history_worker_collect(d->history_worker, &series))
 		return false;
 	if (series.points) {
 		mt_ranking_take(&d->ranking, d->whole, &series);
@@ -281,7 +281,7 @@ bool mt_data_take_trace(struct mt_data *d, const struct mt_recording *trace)
 		return false;
 	look(d);
 	mt_data_begin_filters(d);
-	mt_data_survey(d, MT_NO_GROUP);
+	mt_data_site_history(d, MT_NO_GROUP);
 	mt_data_select(d);
 	return true;
 }
@@ -322,7 +322,7 @@ void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
 	d->sort = metric;
 	d->ascending = ascending;
 	if (metric == MT_METRIC_SUSPECT)
-		mt_data_survey(d, MT_NO_GROUP);
+		mt_data_site_history(d, MT_NO_GROUP);
 	mt_data_select(d);
 }
 

@@ -6,9 +6,9 @@
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/recording/recording.h"
+#include "tui/data/history_worker.h"
 #include "tui/data/layers.h"
 #include "tui/data/ranking.h"
-#include "tui/data/surveying.h"
 #include "tui/view/listing.h"
 
 enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
@@ -58,7 +58,8 @@ struct mt_data {
 	char *command;
 	struct mt_ranking ranking;
 	struct mt_layers layers;
-	struct mt_surveying *surveying; /* goes over the events for it; NULL: there are none */
+	struct mt_history_worker
+		*history_worker; /* goes over the events for it; NULL: there are none */
 };
 
 void mt_data_init(struct mt_data *);
@@ -130,11 +131,11 @@ bool mt_data_is_suspect(const struct mt_data *, const struct mt_group *of_profil
 bool mt_data_unsampled(const struct mt_data *, char *out, size_t len);
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
 /* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of
- * none); true from mt_data_survey_collect: there is news. */
-void mt_data_survey(struct mt_data *, uint32_t group);
-bool mt_data_survey_collect(struct mt_data *);
+ * none); true from mt_data_site_history_collect: there is news. */
+void mt_data_site_history(struct mt_data *, uint32_t group);
+bool mt_data_site_history_collect(struct mt_data *);
 /* The same for all groups, where the pass is short enough to be made without being asked for. */
-void mt_data_survey_soon(struct mt_data *);
+void mt_data_site_history_soon(struct mt_data *);
 /* A group's live bytes while it was watched, oldest first, at most so many points; returns how
  * many. Of a program that ran before it was watched: above the level that they begin at, or seven
  * eighths of the largest, so that growth is seen at once. */

@@ -50,7 +50,7 @@ void mt_data_begin_filters(struct mt_data *d)
 		return;
 	d->matching = mt_worker_new(&work);
 	d->listing = mt_listing_new();
-	d->surveying = mt_surveying_new(&d->recording->now);
+	d->history_worker = mt_history_worker_new(&d->recording->now);
 }
 
 /* Whether the fields can be answered from what is there. */

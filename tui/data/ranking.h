@@ -3,7 +3,7 @@
 #ifndef MT_TUI_RANKING_H
 #define MT_TUI_RANKING_H
 
-#include "tui/data/surveying.h"
+#include "tui/data/history_worker.h"
 
 /* Points have equal distances. When there are MT_RANK_POINTS, every second one goes and the
  * distance doubles, up to eight seconds; from then on the oldest goes. So the span grows with the

@@ -67,9 +67,10 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 	} else {
 		put(&l, MT_ROLE_DIM, "%s   ",
 			mt_data_unsampled(&app->data, why, sizeof why) ? why
-				: app->data.live      ? "available after a few seconds"
-				: app->data.surveying ? "being computed"
-						      : "not available: the trace has no events");
+				: app->data.live ? "available after a few seconds"
+				: app->data.history_worker
+				? "being computed"
+				: "not available: the trace has no events");
 	}
 	if (mt_data_scores_wait(&app->data))
 		return;
@@ -105,17 +106,17 @@ static void put_class(struct line *l, const char *name, uint64_t value, uint64_t
 
 static void put_ages(struct line *l, const uint64_t *ages)
 {
-	uint64_t most = largest(ages, MT_SURVEY_AGE_COUNT);
+	uint64_t most = largest(ages, MT_SITE_HISTORY_AGE_COUNT);
 
-	for (unsigned i = 0; i < MT_SURVEY_AGE_COUNT; i++)
-		put_class(l, mt_survey_age_name(i), ages[i], most);
+	for (unsigned i = 0; i < MT_SITE_HISTORY_AGE_COUNT; i++)
+		put_class(l, mt_site_history_age_name(i), ages[i], most);
 }
 
 static void put_sizes(struct line *l, const uint64_t *sizes)
 {
-	uint64_t most = largest(sizes, MT_SURVEY_SIZE_COUNT);
+	uint64_t most = largest(sizes, MT_SITE_HISTORY_SIZE_COUNT);
 
-	for (unsigned i = 0; i < MT_SURVEY_SIZE_COUNT; i++) {
+	for (unsigned i = 0; i < MT_SITE_HISTORY_SIZE_COUNT; i++) {
 		char name[MT_NUMBER_LEN];
 
 		mt_number_size(name, i ? 1ull << (i - 1) : 0);
@@ -123,7 +124,7 @@ static void put_sizes(struct line *l, const uint64_t *sizes)
 	}
 }
 
-static void put_usual(struct line *l, const struct mt_survey *s)
+static void put_usual(struct line *l, const struct mt_site_history *s)
 {
 	char usual[MT_NUMBER_LEN];
 
@@ -163,7 +164,7 @@ static const char *why_not(const struct mt_app *app)
 {
 	const struct mt_data *d = &app->data;
 
-	if (d->surveying)
+	if (d->history_worker)
 		return "being computed";
 	if (d->client && !d->recorder_gone)
 		return d->live ? "available after exit"
@@ -185,7 +186,7 @@ enum fact {
 	DRAWN,
 };
 
-static enum fact draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static enum fact draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_site_history *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
@@ -210,7 +211,7 @@ static enum fact draw_ages(struct mt_app *app, struct mt_rect r, const struct mt
 	return DRAWN;
 }
 
-static enum fact draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static enum fact draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_site_history *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
@@ -222,7 +223,7 @@ static enum fact draw_sizes(struct mt_app *app, struct mt_rect r, const struct m
 	return DRAWN;
 }
 
-static enum fact draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static enum fact draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_site_history *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
 	const struct mt_profile *p = app->data.whole;
@@ -234,7 +235,7 @@ static enum fact draw_threads(struct mt_app *app, struct mt_rect r, const struct
 		put(&l, MT_ROLE_TEXT, "%s, the only one",
 			mt_strings_get(&p->strings, p->threads[0].name));
 	for (uint32_t i = 0; s && i < s->thread_count; i++) {
-		const struct mt_survey_thread *t = &s->threads[i];
+		const struct mt_site_history_thread *t = &s->threads[i];
 		char count[MT_NUMBER_LEN], live[MT_NUMBER_LEN], name[64];
 
 		mt_number_count(count, t->count);
@@ -247,11 +248,11 @@ static enum fact draw_threads(struct mt_app *app, struct mt_rect r, const struct
 
 /* What is not known for one reason is one row, so that the source below gets the others. Returns
  * how many rows it took. */
-static int draw_of_events(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+static int draw_of_events(struct mt_app *app, struct mt_rect r, const struct mt_site_history *s)
 {
 	static const struct {
 		const char *name;
-		enum fact (*draw)(struct mt_app *, struct mt_rect, const struct mt_survey *);
+		enum fact (*draw)(struct mt_app *, struct mt_rect, const struct mt_site_history *);
 	} facts[] = {{"ages", draw_ages}, {"sizes", draw_sizes}, {"threads", draw_threads}};
 	char unknown[32] = "";
 	int row = r.row;
@@ -322,13 +323,14 @@ static void draw_sites(struct mt_app *app, struct mt_rect r)
 int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_data *d = &app->data;
-	const struct mt_survey *s;
+	const struct mt_site_history *s;
 	char text[512];
 	int rows = r.rows >= 18 ? 5 : r.rows >= 14 ? 2 : 0; /* of facts, below the score */
 	int most = !rows ? 1 : rows == 5 && r.columns < 60 ? 5 : 3, score;
 
-	mt_data_survey(d, app->detail.group);
-	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
+	mt_data_site_history(d, app->detail.group);
+	s = d->history_worker ? mt_history_worker_group(d->history_worker, app->detail.group)
+			      : NULL;
 	score_text(app, r.columns < 60, text, sizeof text);
 	score = mt_draw_wrapped(app->screen,
 		(struct mt_rect){r.row, r.column + 1, most, r.columns - 1}, MT_ROLE_TEXT, text);

@@ -205,7 +205,7 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 	char words[MT_RESIDENT_LEN];
 	bool layered;
 
-	mt_data_survey_soon(&app->data);
+	mt_data_site_history_soon(&app->data);
 	draw_numbers(app, r.row++, r.columns);
 	if (--r.rows < 1 || r.columns < 12)
 		return;
@@ -282,7 +282,7 @@ static struct mt_list *list(struct mt_app *app)
 	struct mt_overview_state *o = &app->overview;
 	uint32_t count, at = UINT32_MAX;
 
-	mt_data_survey(&app->data, MT_NO_GROUP);
+	mt_data_site_history(&app->data, MT_NO_GROUP);
 	if (o->generation == app->data.generation)
 		return &o->list;
 	find_growing(app);

@@ -1,4 +1,4 @@
-#include "core/query/survey.h"
+#include "core/query/site_history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ static int add_changes(void *context, const struct mt_allocation *a)
 	return 0;
 }
 
-int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_ns[MT_RANK_POINTS],
-	const struct mt_source *source, struct mt_err *err)
+int mt_site_history_series(struct mt_rank_point *points, uint32_t *old,
+	uint64_t time_ns[MT_RANK_POINTS], const struct mt_source *source, struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
 	struct series s = {
@@ -83,31 +83,31 @@ int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_
 
 static const uint64_t age_bounds[] = {
 #define X(name, ns) ns,
-	MT_SURVEY_AGES(X)
+	MT_SITE_HISTORY_AGES(X)
 #undef X
 };
 
-const char *mt_survey_age_name(unsigned age)
+const char *mt_site_history_age_name(unsigned age)
 {
 	static const char *const names[] = {
 #define X(name, ns) name,
-		MT_SURVEY_AGES(X)
+		MT_SITE_HISTORY_AGES(X)
 #undef X
 	};
 	return names[age];
 }
 
-unsigned mt_survey_age(uint64_t ns)
+unsigned mt_site_history_age(uint64_t ns)
 {
 	unsigned age = 0;
 
-	while (age + 1 < MT_SURVEY_AGE_COUNT && ns >= age_bounds[age])
+	while (age + 1 < MT_SITE_HISTORY_AGE_COUNT && ns >= age_bounds[age])
 		age++;
 	return age;
 }
 
 struct counting {
-	struct mt_survey *survey;
+	struct mt_site_history *history;
 	uint64_t now_ns;
 	uint32_t threads;
 	uint64_t *ages; /* of live blocks, to be compared with the usual lifetime */
@@ -117,7 +117,7 @@ struct counting {
 static int count_block(void *context, const struct mt_allocation *a)
 {
 	struct counting *c = context;
-	struct mt_survey *s = c->survey;
+	struct mt_site_history *s = c->history;
 	bool live = a->end_ns == MT_LIVE;
 	uint64_t end = live ? c->now_ns : a->end_ns;
 	uint64_t lived = end > a->time_ns ? end - a->time_ns : 0;
@@ -132,12 +132,12 @@ static int count_block(void *context, const struct mt_allocation *a)
 		s->threads[a->thread].live_bytes += live ? a->size : 0;
 	}
 	if (!live) {
-		s->lifetimes[mt_survey_age(lived)]++;
+		s->lifetimes[mt_site_history_age(lived)]++;
 		s->ended_ns += lived;
 		return 0;
 	}
 	s->live_count++;
-	s->live_ages[mt_survey_age(lived)]++;
+	s->live_ages[mt_site_history_age(lived)]++;
 	MT_GROW(c->ages, c->age_count, c->age_capacity);
 	c->ages[c->age_count++] = lived;
 	return 0;
@@ -145,7 +145,7 @@ static int count_block(void *context, const struct mt_allocation *a)
 
 static int by_live_bytes(const void *a, const void *b)
 {
-	const struct mt_survey_thread *x = a, *y = b;
+	const struct mt_site_history_thread *x = a, *y = b;
 
 	if (x->live_bytes != y->live_bytes)
 		return x->live_bytes < y->live_bytes ? 1 : -1;
@@ -156,7 +156,7 @@ static int by_live_bytes(const void *a, const void *b)
 
 static void finish(struct counting *c)
 {
-	struct mt_survey *s = c->survey;
+	struct mt_site_history *s = c->history;
 	uint64_t ended = s->count - s->live_count;
 
 	s->usual_ns = ended ? s->ended_ns / ended : 0;
@@ -167,25 +167,25 @@ static void finish(struct counting *c)
 		s->thread_count++;
 }
 
-int mt_survey_group(struct mt_survey *s, const struct mt_source *source, uint32_t group,
+int mt_site_history_group(struct mt_site_history *s, const struct mt_source *source, uint32_t group,
 	struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
-	struct counting c = {.survey = s, .now_ns = p->info.wall_ns, .threads = p->thread_count};
+	struct counting c = {.history = s, .now_ns = p->info.wall_ns, .threads = p->thread_count};
 	int result;
 
-	*s = (struct mt_survey){.group = group};
+	*s = (struct mt_site_history){.group = group};
 	s->threads = mt_resize(NULL, ((size_t)p->thread_count + 1) * sizeof *s->threads);
 	for (uint32_t i = 0; i < p->thread_count; i++)
-		s->threads[i] = (struct mt_survey_thread){.thread = i};
+		s->threads[i] = (struct mt_site_history_thread){.thread = i};
 	result = mt_scan_allocations(source, NULL, 0, count_block, &c, err);
 	finish(&c);
 	free(c.ages);
 	return result;
 }
 
-void mt_survey_free(struct mt_survey *s)
+void mt_site_history_free(struct mt_site_history *s)
 {
 	free(s->threads);
-	*s = (struct mt_survey){0};
+	*s = (struct mt_site_history){0};
 }

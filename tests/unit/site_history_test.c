@@ -2,7 +2,7 @@
  * block. */
 #include "tests/unit/trace_files.h"
 
-#include "core/query/survey.h"
+#include "core/query/site_history.h"
 
 #define GROUPS 4096
 
@@ -73,19 +73,19 @@ static int count(void *context, const struct mt_allocation *a)
 static void check_group(const struct opened *o, const struct brute *b, uint32_t group)
 {
 	const struct mt_group *g = &o->profile.groups[group];
-	struct mt_survey s;
+	struct mt_site_history s;
 	uint64_t live = 0, ended = 0, all = 0, threads = 0, live_bytes = 0;
 
-	assert_int_equal(mt_survey_group(&s, &o->source, group, NULL), 0);
+	assert_int_equal(mt_site_history_group(&s, &o->source, group, NULL), 0);
 	assert_int_equal(s.count, b->blocks[group]);
 	assert_int_equal(s.count, g->allocated_count);
 	assert_int_equal(s.live_count, g->live_count);
 	assert_int_equal(s.ended_ns, b->ended_ns[group]);
-	for (unsigned i = 0; i < MT_SURVEY_AGE_COUNT; i++) {
+	for (unsigned i = 0; i < MT_SITE_HISTORY_AGE_COUNT; i++) {
 		live += s.live_ages[i];
 		ended += s.lifetimes[i];
 	}
-	for (unsigned i = 0; i < MT_SURVEY_SIZE_COUNT; i++)
+	for (unsigned i = 0; i < MT_SITE_HISTORY_SIZE_COUNT; i++)
 		all += s.sizes[i];
 	for (uint32_t i = 0; i < s.thread_count; i++) {
 		threads += s.threads[i].count;
@@ -98,7 +98,7 @@ static void check_group(const struct opened *o, const struct brute *b, uint32_t 
 	assert_int_equal(threads, s.count);
 	assert_int_equal(live_bytes, g->live_bytes);
 	assert_true(s.outlived <= s.live_count);
-	mt_survey_free(&s);
+	mt_site_history_free(&s);
 }
 
 static void test_random(void **state)
@@ -114,7 +114,7 @@ static void test_random(void **state)
 		open_trace(&o, seed);
 		assert_in_range(o.profile.group_count, 1, GROUPS);
 		points = malloc(o.profile.group_count * MT_RANK_POINTS * sizeof *points);
-		assert_int_equal(mt_survey_series(points, old, time_ns, &o.source, NULL), 0);
+		assert_int_equal(mt_site_history_series(points, old, time_ns, &o.source, NULL), 0);
 		b = (struct brute){.points = calloc(GROUPS, sizeof *b.points), .time_ns = time_ns};
 		assert_int_equal(mt_scan_allocations(&o.source, NULL, 0, count, &b, NULL), 0);
 		assert_int_equal(time_ns[MT_RANK_POINTS - 1], o.profile.info.wall_ns);
@@ -140,10 +140,10 @@ static void test_random(void **state)
 static void test_ages(void **state)
 {
 	(void)state;
-	assert_string_equal(mt_survey_age_name(mt_survey_age(0)), "<10ms");
-	assert_string_equal(mt_survey_age_name(mt_survey_age(10000000)), "<100ms");
-	assert_string_equal(mt_survey_age_name(mt_survey_age(59999999999)), "<1m");
-	assert_string_equal(mt_survey_age_name(mt_survey_age(UINT64_MAX)), "older");
+	assert_string_equal(mt_site_history_age_name(mt_site_history_age(0)), "<10ms");
+	assert_string_equal(mt_site_history_age_name(mt_site_history_age(10000000)), "<100ms");
+	assert_string_equal(mt_site_history_age_name(mt_site_history_age(59999999999)), "<1m");
+	assert_string_equal(mt_site_history_age_name(mt_site_history_age(UINT64_MAX)), "older");
 }
 
 int main(void)

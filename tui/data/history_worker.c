@@ -1,23 +1,23 @@
-#include "tui/data/surveying.h"
+#include "tui/data/history_worker.h"
 #include "core/base/buffer.h"
 #include "tui/data/worker.h"
 
 #include <stdlib.h>
 
-struct mt_surveying {
+struct mt_history_worker {
 	struct mt_worker *worker;
 	struct mt_generation of;
 	bool had_series;
 	/* not known yet; a group is asked for first: somebody looks at it */
 	bool wants_series, wants_group;
-	uint32_t group;         /* that was asked for last, or MT_NO_GROUP */
-	struct mt_survey known; /* its group MT_NO_GROUP: none is */
+	uint32_t group;               /* that was asked for last, or MT_NO_GROUP */
+	struct mt_site_history known; /* its group MT_NO_GROUP: none is */
 };
 
 /* Asked for by a group, or by MT_NO_GROUP for the series of all. */
 struct found {
 	struct mt_series series;
-	struct mt_survey group;
+	struct mt_site_history group;
 };
 
 static void free_found(void *at)
@@ -26,7 +26,7 @@ static void free_found(void *at)
 
 	free(f->series.points);
 	free(f->series.old);
-	mt_survey_free(&f->group);
+	mt_site_history_free(&f->group);
 	*f = (struct found){0};
 }
 
@@ -39,12 +39,12 @@ static int find(const struct mt_source *source, const void *request, void *resul
 	int status;
 
 	if (*group != MT_NO_GROUP) {
-		status = mt_survey_group(&f->group, source, *group, err);
+		status = mt_site_history_group(&f->group, source, *group, err);
 	} else {
 		f->series.points =
 			mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *f->series.points);
 		f->series.old = mt_resize(NULL, (groups + 1) * sizeof *f->series.old);
-		status = mt_survey_series(f->series.points, f->series.old, f->series.time_ns,
+		status = mt_site_history_series(f->series.points, f->series.old, f->series.time_ns,
 			source, err);
 	}
 	if (status < 0)
@@ -52,7 +52,7 @@ static int find(const struct mt_source *source, const void *request, void *resul
 	return status;
 }
 
-struct mt_surveying *mt_surveying_new(const struct mt_generation *of)
+struct mt_history_worker *mt_history_worker_new(const struct mt_generation *of)
 {
 	/* one thread decodes: nobody waits for it as for a filter */
 	static const struct mt_worker_kind work = {.words = "to look into groups in",
@@ -63,9 +63,9 @@ struct mt_surveying *mt_surveying_new(const struct mt_generation *of)
 		.unseen = true,
 		.nameless = true,
 		.workers = 1};
-	struct mt_surveying *s = mt_alloc(sizeof *s);
+	struct mt_history_worker *s = mt_alloc(sizeof *s);
 
-	*s = (struct mt_surveying){
+	*s = (struct mt_history_worker){
 		.worker = mt_worker_new(&work),
 		.of = mt_generation_hold(of, false),
 		.group = MT_NO_GROUP,
@@ -74,17 +74,17 @@ struct mt_surveying *mt_surveying_new(const struct mt_generation *of)
 	return s;
 }
 
-void mt_surveying_free(struct mt_surveying *s)
+void mt_history_worker_free(struct mt_history_worker *s)
 {
 	if (!s)
 		return;
 	mt_worker_free(s->worker);
 	mt_generation_release(&s->of);
-	mt_survey_free(&s->known);
+	mt_site_history_free(&s->known);
 	free(s);
 }
 
-static void go_on(struct mt_surveying *s)
+static void go_on(struct mt_history_worker *s)
 {
 	uint32_t *request;
 
@@ -95,16 +95,16 @@ static void go_on(struct mt_surveying *s)
 	mt_worker_start(s->worker, &s->of, request);
 }
 
-void mt_surveying_ask_series(struct mt_surveying *s)
+void mt_history_worker_ask_series(struct mt_history_worker *s)
 {
-	if (s->had_series || s->of.profile->group_count > MT_SURVEY_GROUPS_MAX)
+	if (s->had_series || s->of.profile->group_count > MT_SITE_HISTORY_GROUPS_MAX)
 		return;
 	s->had_series = s->wants_series = true;
 	if (!s->wants_group)
 		go_on(s);
 }
 
-void mt_surveying_ask_group(struct mt_surveying *s, uint32_t group)
+void mt_history_worker_ask_group(struct mt_history_worker *s, uint32_t group)
 {
 	if (s->group == group)
 		return;
@@ -113,22 +113,22 @@ void mt_surveying_ask_group(struct mt_surveying *s, uint32_t group)
 	go_on(s);
 }
 
-bool mt_surveying_busy(const struct mt_surveying *s)
+bool mt_history_worker_busy(const struct mt_history_worker *s)
 {
 	return mt_worker_asked(s->worker);
 }
 
-bool mt_surveying_had_series(const struct mt_surveying *s)
+bool mt_history_worker_had_series(const struct mt_history_worker *s)
 {
 	return s->had_series && !s->wants_series;
 }
 
-int mt_surveying_fd(const struct mt_surveying *s)
+int mt_history_worker_fd(const struct mt_history_worker *s)
 {
 	return mt_worker_fd(s->worker);
 }
 
-bool mt_surveying_collect(struct mt_surveying *s, struct mt_series *series)
+bool mt_history_worker_collect(struct mt_history_worker *s, struct mt_series *series)
 {
 	struct found found = {0};
 	struct mt_err err;
@@ -141,14 +141,15 @@ bool mt_surveying_collect(struct mt_surveying *s, struct mt_series *series)
 		s->wants_series = false;
 	s->wants_group = false;
 	if (result > 0 && !found.series.points) {
-		mt_survey_free(&s->known);
+		mt_site_history_free(&s->known);
 		s->known = found.group;
 	}
 	go_on(s);
 	return result > 0;
 }
 
-const struct mt_survey *mt_surveying_group(const struct mt_surveying *s, uint32_t group)
+const struct mt_site_history *mt_history_worker_group(const struct mt_history_worker *s,
+	uint32_t group)
 {
 	return s->known.group == group ? &s->known : NULL;
 }
