@@ -1,6 +1,6 @@
 #include "core/query/errors.h"
 
-#include "core/query/strays.h"
+#include "core/query/invalid_frees.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ const char *mt_error_doubt_words(enum mt_error_doubt doubt)
 struct hunt {
 	struct mt_errors *errors;
 	const struct mt_source *source;
-	struct mt_strays strays;
-	bool has_strays, settled, filtered;
+	struct mt_invalid_frees invalid;
+	bool has_invalid_frees, settled, filtered;
 	uint32_t *slots; /* of the items: index + 1, by what they agree in */
 	uint32_t mask;
 	uint16_t *functions; /* by group; ids are below MT_FUNCTIONS_MAX */
@@ -113,12 +113,12 @@ static int visit(void *context, const struct mt_allocation *a)
 {
 	struct hunt *h = context;
 
-	if (h->has_strays && !h->settled)
-		mt_strays_visit(&h->strays, a);
-	if (h->filtered && h->has_strays) {
+	if (h->has_invalid_frees && !h->settled)
+		mt_invalid_frees_visit(&h->invalid, a);
+	if (h->filtered && h->has_invalid_frees) {
 		if (!h->settled)
 			return 0;
-		mt_strays_match(&h->strays, a);
+		mt_invalid_frees_match(&h->invalid, a);
 	}
 	const struct mt_profile *p = h->source->profile;
 
@@ -231,11 +231,11 @@ static void judge_mismatches(struct hunt *h)
 
 /* ---- frees of what was not there ---- */
 
-static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray *s)
+static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_invalid_free *s)
 {
 	const struct mt_info *info = &h->source->profile->info;
-	uint64_t from = h->strays.seen > info->unrecorded_frees
-		? h->strays.seen - info->unrecorded_frees
+	uint64_t from = h->invalid.seen > info->unrecorded_frees
+		? h->invalid.seen - info->unrecorded_frees
 		: 0;
 
 	if (s->order >= from) /* once blocks may be missing, it is so ever after */
@@ -246,10 +246,10 @@ static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray 
 		return MT_ERROR_DOUBT_NONE;
 	if (s->has_block && s->block.end_ns > s->call.time_ns) /* or lives */
 		return MT_ERROR_DOUBT_REALLOC;
-	return !s->has_block && h->strays.resumed ? MT_ERROR_DOUBT_HISTORY : MT_ERROR_DOUBT_NONE;
+	return !s->has_block && h->invalid.resumed ? MT_ERROR_DOUBT_HISTORY : MT_ERROR_DOUBT_NONE;
 }
 
-static void add_stray(struct hunt *h, const struct mt_stray *s)
+static void add_invalid_free(struct hunt *h, const struct mt_invalid_free *s)
 {
 	struct mt_error e = {
 		.type = s->elsewhere   ? MT_ERROR_MISMATCH
@@ -265,7 +265,7 @@ static void add_stray(struct hunt *h, const struct mt_stray *s)
 	};
 
 	const struct mt_address_block *around =
-		s->has_block || s->elsewhere ? NULL : mt_strays_around(&h->strays, s);
+		s->has_block || s->elsewhere ? NULL : mt_invalid_frees_around(&h->invalid, s);
 
 	if (s->elsewhere && !s->has_block && mt_info_begins_within(&h->source->profile->info)) {
 		h->errors->inherited++; /* the block of its domain may be from before */
@@ -337,18 +337,18 @@ static int look_through(struct hunt *h, struct mt_filter *filter, struct mt_err 
 	int status = 0;
 
 	if (mt_info_unfound_frees(info))
-		status = mt_strays_gather(&h->strays, h->source, err);
-	h->has_strays = h->strays.count;
-	unsigned wants = MT_SCAN_STACKS | (h->has_strays ? MT_SCAN_ADDRESSES : 0);
+		status = mt_invalid_frees_gather(&h->invalid, h->source, err);
+	h->has_invalid_frees = h->invalid.count;
+	unsigned wants = MT_SCAN_STACKS | (h->has_invalid_frees ? MT_SCAN_ADDRESSES : 0);
 
 	if (!status)
-		status = mt_scan_allocations(h->source, h->has_strays ? NULL : filter, wants, visit,
-			h, err);
-	if (!status && h->has_strays) {
-		mt_strays_settle(&h->strays);
+		status = mt_scan_allocations(h->source, h->has_invalid_frees ? NULL : filter, wants,
+			visit, h, err);
+	if (!status && h->has_invalid_frees) {
+		mt_invalid_frees_settle(&h->invalid);
 		h->settled = true;
 	}
-	if (!status && h->has_strays && h->filtered)
+	if (!status && h->has_invalid_frees && h->filtered)
 		status = mt_scan_allocations(h->source, filter, MT_SCAN_STACKS, visit, h, err);
 	return status;
 }
@@ -371,12 +371,12 @@ int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
 
 	if (!status) {
 		judge_mismatches(&h);
-		for (uint32_t i = 0; i < h.strays.count; i++)
-			add_stray(&h, &h.strays.items[i]);
-		errors->untold = h.strays.seen - h.strays.count;
+		for (uint32_t i = 0; i < h.invalid.count; i++)
+			add_invalid_free(&h, &h.invalid.items[i]);
+		errors->untold = h.invalid.seen - h.invalid.count;
 		sum_up(errors);
 	}
-	mt_strays_free(&h.strays);
+	mt_invalid_frees_free(&h.invalid);
 	free(h.slots);
 	free(h.functions);
 	return status;

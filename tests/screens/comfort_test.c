@@ -431,7 +431,7 @@ static void check_keymap(struct tests *t)
 }
 
 /* A key that means nothing where one is says where it does. */
-static void check_strays(struct tests *t)
+static void check_invalid_frees(struct tests *t)
 {
 	static const struct step steps[] = {
 		{"a key of the other pane", "E", "E (All) works in the call tree; Tab shows it",
@@ -447,7 +447,7 @@ static void check_strays(struct tests *t)
 		{"is no event", "0", "Log]", "works in"},
 	};
 
-	check_steps(t, "a stray key", NULL, steps, sizeof steps / sizeof *steps);
+	check_steps(t, "a free_ key", NULL, steps, sizeof steps / sizeof *steps);
 }
 
 static const struct golden goldens[] = {
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
 		check_actions(&t);
 	if (wanted("keymap"))
 		check_keymap(&t);
-	check_strays(&t);
+	check_invalid_frees(&t);
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	return t.failed != 0;

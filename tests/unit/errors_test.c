@@ -34,7 +34,7 @@ struct heap {
 	uint64_t random, now_ns, next;
 	uint64_t at[PLACES];      /* number of the live block, or NONE */
 	uint64_t released, place; /* number of the block in a realloc, or NONE; its place */
-	uint64_t stray_count, unrecorded;
+	uint64_t invalid_count, unrecorded;
 };
 
 static uint32_t pick(struct heap *h, uint32_t limit)
@@ -117,7 +117,7 @@ static void step(struct heap *h)
 			put_allocation(h, i, MT_EVENT_ALLOCATE, 0);
 		} else {
 			put_end(h, MT_EVENT_UNKNOWN_FREE, 0, i);
-			h->stray_count++;
+			h->invalid_count++;
 		}
 	} else if (what < 1) {
 		put_allocation(h, i, MT_EVENT_ALLOCATE, 0);
@@ -156,7 +156,7 @@ static void begin(struct heap *h, uint64_t seed)
 		h->at[i] = NONE;
 	for (uint32_t end = 20 + pick(h, EVENTS_MAX - 20); h->count < end;)
 		step(h);
-	h->unrecorded = pick(h, 2) ? 0 : pick(h, (uint32_t)h->stray_count + 1);
+	h->unrecorded = pick(h, 2) ? 0 : pick(h, (uint32_t)h->invalid_count + 1);
 }
 
 /* ---- the truth ---- */
@@ -208,26 +208,26 @@ static void describe(struct mt_error *out, const struct mt_event *block)
 }
 
 /* Whether an allocation is at the address of a free that is unknown in its domain. */
-static bool is_there(const struct mt_event *e, const struct mt_event *stray, bool same_domain)
+static bool is_there(const struct mt_event *e, const struct mt_event *free_, bool same_domain)
 {
-	return allocates(e) && e->address == stray->address
-		&& ((group_kinds[e->group] == MT_KIND_POOL) == (stray->kind == MT_KIND_POOL_FREE))
+	return allocates(e) && e->address == free_->address
+		&& ((group_kinds[e->group] == MT_KIND_POOL) == (free_->kind == MT_KIND_POOL_FREE))
 		== same_domain;
 }
 
 /* The last block of the other domain that lived at the address. */
-static const struct mt_event *other_of(const struct heap *h, const struct mt_event *stray)
+static const struct mt_event *other_of(const struct heap *h, const struct mt_event *free_)
 {
 	const struct mt_event *other = NULL;
 
-	for (const struct mt_event *e = h->events; e < stray; e++)
-		if (is_there(e, stray, false)
-			&& (!end_of(h, e->number) || end_of(h, e->number) > stray))
+	for (const struct mt_event *e = h->events; e < free_; e++)
+		if (is_there(e, free_, false)
+			&& (!end_of(h, e->number) || end_of(h, e->number) > free_))
 			other = e;
 	return other;
 }
 
-static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t order)
+static struct mt_error invalid_free_truth(const struct heap *h, uint32_t at, uint64_t order)
 {
 	const struct mt_event *e = &h->events[at], *block = NULL, *next = NULL;
 	struct mt_error out = {
@@ -258,7 +258,7 @@ static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t o
 		describe(&out, block);
 		out.before = end ? call_of(end) : (struct mt_error_call){.time_ns = MT_LIVE};
 	}
-	if (order + h->unrecorded >= h->stray_count)
+	if (order + h->unrecorded >= h->invalid_count)
 		out.doubt = MT_ERROR_DOUBT_UNRECORDED;
 	else if (next_end && next_end->type == MT_EVENT_IMPLIED_FREE)
 		out.doubt = MT_ERROR_DOUBT_ORDER;
@@ -330,7 +330,7 @@ static void compare(const struct heap *h, struct mt_errors *found, uint64_t leas
 		const struct mt_event *e = &h->events[i], *end;
 
 		if (e->type == MT_EVENT_UNKNOWN_FREE) {
-			struct mt_error error = stray_truth(h, i, order++);
+			struct mt_error error = invalid_free_truth(h, i, order++);
 
 			if (error.doubt == MT_ERROR_DOUBT_ORDER && !is_last_before_next(h, i))
 				error.doubt = error.group != MT_NO_GROUP && !error.elsewhere
@@ -426,7 +426,7 @@ static void test_random(void **state)
 		mt_symbols_init(&symbols);
 		if (!source.reader || mt_profile_load(&profile, source.reader, NULL, NULL, &err))
 			fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
-		assert_int_equal(profile.info.unknown_frees, h->stray_count);
+		assert_int_equal(profile.info.unknown_frees, h->invalid_count);
 		profile.info.unrecorded_frees = h->unrecorded;
 		ask(h, &source, 0);
 		ask(h, &source, 16 + 8 * pick(h, 3));

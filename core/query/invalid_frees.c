@@ -1,4 +1,4 @@
-#include "core/query/strays.h"
+#include "core/query/invalid_frees.h"
 #include "core/base/search.h"
 #include "core/query/prepared_query.h"
 
@@ -7,12 +7,12 @@
 
 /* ---- tables ---- */
 
-static uint32_t home_of(const struct mt_strays_table *t, uint64_t key)
+static uint32_t home_of(const struct mt_invalid_frees_table *t, uint64_t key)
 {
 	return (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & t->mask;
 }
 
-static void table_make(struct mt_strays_table *t, uint32_t entries)
+static void table_make(struct mt_invalid_frees_table *t, uint32_t entries)
 {
 	uint32_t size = 16;
 
@@ -22,19 +22,19 @@ static void table_make(struct mt_strays_table *t, uint32_t entries)
 	t->mask = size - 1;
 }
 
-static struct mt_strays_slot *table_count(struct mt_strays_table *t, uint32_t domain, uint64_t key,
-	uint32_t index)
+static struct mt_invalid_frees_slot *table_count(struct mt_invalid_frees_table *t, uint32_t domain,
+	uint64_t key, uint32_t index)
 {
 	uint32_t at = home_of(t, key);
 
 	while (t->slots[at].count && (t->slots[at].key != key || t->slots[at].domain != domain))
 		at = (at + 1) & t->mask;
 	if (!t->slots[at].count++)
-		t->slots[at] = (struct mt_strays_slot){key, domain, index, 1};
+		t->slots[at] = (struct mt_invalid_frees_slot){key, domain, index, 1};
 	return &t->slots[at];
 }
 
-static inline const struct mt_strays_slot *table_find(const struct mt_strays_table *t,
+static inline const struct mt_invalid_frees_slot *table_find(const struct mt_invalid_frees_table *t,
 	uint32_t domain, uint64_t key)
 {
 	for (uint32_t at = home_of(t, key); t->slots[at].count; at = (at + 1) & t->mask)
@@ -46,25 +46,25 @@ static inline const struct mt_strays_slot *table_find(const struct mt_strays_tab
 /* ---- collecting ---- */
 
 struct gathering {
-	struct mt_strays *strays;
+	struct mt_invalid_frees *invalid;
 	const struct mt_profile *profile;
 	uint64_t allocations;
-	bool last; /* a note would be about the last stray */
+	bool last; /* a note would be about the last free_ */
 	const char *fault;
 };
 
 static void gather(struct gathering *g, const struct mt_event *e)
 {
-	struct mt_strays *s = g->strays;
+	struct mt_invalid_frees *s = g->invalid;
 	uint32_t domain = mt_profile_function(g->profile, e->kind)->domain;
 
 	g->last = false;
-	if (s->count == MT_STRAYS_MAX || e->thread >= g->profile->thread_count) {
+	if (s->count == MT_INVALID_FREES_MAX || e->thread >= g->profile->thread_count) {
 		s->seen++;
 		return;
 	}
 	MT_GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] = (struct mt_stray){
+	s->items[s->count++] = (struct mt_invalid_free){
 		.domain = domain,
 		.key = e->address,
 		.address = mt_domain_address(&g->profile->domains[domain], e->address),
@@ -81,7 +81,7 @@ static void note(struct gathering *g, const struct mt_event *e)
 
 	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count
 		&& mt_profile_is_marker(p, p->nodes[e->size].pc))
-		g->strays->items[g->strays->count - 1].call.node = (uint32_t)e->size;
+		g->invalid->items[g->invalid->count - 1].call.node = (uint32_t)e->size;
 	g->last = false;
 }
 
@@ -114,14 +114,14 @@ static int on_resume(void *context, const struct mt_checkpoint *checkpoint,
 
 	if (!b) {
 		g->allocations = checkpoint->next_number;
-		g->strays->resumed = true;
+		g->invalid->resumed = true;
 	}
 	return 0;
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct mt_stray *x = a, *y = b;
+	const struct mt_invalid_free *x = a, *y = b;
 
 	if (x->domain != y->domain)
 		return x->domain < y->domain ? -1 : 1;
@@ -132,15 +132,15 @@ static int compare(const void *a, const void *b)
 
 static int compare_addresses(const void *a, const void *b, void *items)
 {
-	const struct mt_stray *of = items, *x = &of[*(const uint32_t *)a];
-	const struct mt_stray *y = &of[*(const uint32_t *)b];
+	const struct mt_invalid_free *of = items, *x = &of[*(const uint32_t *)a];
+	const struct mt_invalid_free *y = &of[*(const uint32_t *)b];
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void arrange(struct mt_strays *s)
+static void arrange(struct mt_invalid_frees *s)
 {
 	if (s->count)
 		qsort(s->items, s->count, sizeof *s->items, compare);
@@ -156,10 +156,11 @@ static void arrange(struct mt_strays *s)
 	}
 }
 
-int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct mt_err *err)
+int mt_invalid_frees_gather(struct mt_invalid_frees *s, const struct mt_source *source,
+	struct mt_err *err)
 {
 	struct mt_prepared_query q = {0};
-	struct gathering g = {.strays = s, .profile = source->profile};
+	struct gathering g = {.invalid = s, .profile = source->profile};
 	struct mt_pass pass = {
 		.wants = MT_TRACE_ADDRESSES,
 		.events = on_events,
@@ -178,49 +179,49 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 
 /* ---- the blocks that were there ---- */
 
-static bool came_behind(const void *strays, uint32_t at, uint64_t number)
+static bool came_behind(const void *invalid, uint32_t at, uint64_t number)
 {
-	return ((const struct mt_stray *)strays)[at].place > number;
+	return ((const struct mt_invalid_free *)invalid)[at].place > number;
 }
 
-/* The first stray of these that came behind the allocation; or the end of them. */
-static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *slot,
+/* The first free_ of these that came behind the allocation; or the end of them. */
+static uint32_t behind(const struct mt_invalid_frees *s, const struct mt_invalid_frees_slot *slot,
 	uint64_t number)
 {
 	return mt_search(slot->first, slot->first + slot->count, came_behind, s->items, number);
 }
 
-static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
+static void note_next(struct mt_invalid_free *free_, const struct mt_allocation *a)
 {
-	if (stray->has_next && stray->next < a->number)
+	if (free_->has_next && free_->next < a->number)
 		return;
-	stray->has_next = true;
-	stray->next = a->number;
-	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
+	free_->has_next = true;
+	free_->next = a->number;
+	free_->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
 }
 
-/* A stray that came while the block lived, by a function of another domain. */
-static void note_other(struct mt_stray *stray, const struct mt_allocation *a)
+/* A free_ that came while the block lived, by a function of another domain. */
+static void note_other(struct mt_invalid_free *free_, const struct mt_allocation *a)
 {
-	if (stray->domain == a->domain || (stray->other && stray->other->number > a->number))
+	if (free_->domain == a->domain || (free_->other && free_->other->number > a->number))
 		return;
-	if (!stray->other)
-		stray->other = mt_alloc(sizeof *stray->other);
-	*stray->other = *a;
+	if (!free_->other)
+		free_->other = mt_alloc(sizeof *free_->other);
+	*free_->other = *a;
 }
 
 static bool addressed_behind(const void *context, uint32_t at, uint64_t number)
 {
-	const struct mt_strays *s = context;
+	const struct mt_invalid_frees *s = context;
 
 	return s->items[s->addressed[at]].place > number;
 }
 
-/* Tells the strays at the block's address, of whatever domain. One of the instant of its end
+/* Tells the invalid at the block's address, of whatever domain. One of the instant of its end
  * counts, too: times are coarse, and two frees of one address are mostly of one block. */
-static void visit_others(struct mt_strays *s, const struct mt_allocation *a)
+static void visit_others(struct mt_invalid_frees *s, const struct mt_allocation *a)
 {
-	const struct mt_strays_slot *slot = table_find(&s->by_address, 0, a->address);
+	const struct mt_invalid_frees_slot *slot = table_find(&s->by_address, 0, a->address);
 	uint32_t first = slot ? slot->first : 0, end = slot ? first + slot->count : 0;
 
 	for (uint32_t at = mt_search(first, end, addressed_behind, s, a->number);
@@ -228,22 +229,22 @@ static void visit_others(struct mt_strays *s, const struct mt_allocation *a)
 		note_other(&s->items[s->addressed[at]], a);
 }
 
-/* The strays, and in which domain is searched. */
+/* The invalid, and in which domain is searched. */
 struct in_domain {
-	const struct mt_stray *items;
+	const struct mt_invalid_free *items;
 	uint32_t domain;
 };
 
 static bool lies_behind(const void *context, uint32_t at, uint64_t key)
 {
 	const struct in_domain *in = context;
-	const struct mt_stray *x = &in->items[at];
+	const struct mt_invalid_free *x = &in->items[at];
 
 	return x->domain > in->domain || (x->domain == in->domain && x->key > key);
 }
 
-/* Whether the key of a stray of its domain lies within the block, behind its beginning. */
-static bool surrounds(const struct mt_strays *s, const struct mt_allocation *a)
+/* Whether the key of a free_ of its domain lies within the block, behind its beginning. */
+static bool surrounds(const struct mt_invalid_frees *s, const struct mt_allocation *a)
 {
 	struct in_domain in = {s->items, a->domain};
 	uint32_t at = mt_search(0, s->count, lies_behind, &in, a->key);
@@ -252,12 +253,12 @@ static bool surrounds(const struct mt_strays *s, const struct mt_allocation *a)
 		&& s->items[at].key - a->key < a->size;
 }
 
-/* A block is noted with the first stray behind its allocation; one that is allocated later in its
+/* A block is noted with the first free_ behind its allocation; one that is allocated later in its
  * place. */
-void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
+void mt_invalid_frees_visit(struct mt_invalid_frees *s, const struct mt_allocation *a)
 {
 	/* address 0: the recording knows none, so any block might be meant */
-	const struct mt_strays_slot *slot =
+	const struct mt_invalid_frees_slot *slot =
 		a->address ? table_find(&s->by_key, a->domain, a->key) : NULL;
 
 	if (a->address)
@@ -272,22 +273,22 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 		note_next(&s->items[at - 1], a);
 	if (at == slot->first + slot->count)
 		return;
-	struct mt_stray *stray = &s->items[at];
+	struct mt_invalid_free *free_ = &s->items[at];
 
-	if (stray->has_block && stray->block.number > a->number)
+	if (free_->has_block && free_->block.number > a->number)
 		return;
-	stray->has_block = true;
-	stray->block = *a;
+	free_->has_block = true;
+	free_->block = *a;
 }
 
-/* A block that began before the last one of the stray's own domain ended is made of that one, as a
+/* A block that began before the last one of the free_'s own domain ended is made of that one, as a
  * pool's block at the start of its chunk: then the free was meant for the chunk. */
-static bool is_elsewhere(const struct mt_stray *s)
+static bool is_elsewhere(const struct mt_invalid_free *s)
 {
 	return s->other && (!s->has_block || s->other->time_ns > s->block.end_ns);
 }
 
-void mt_strays_settle(struct mt_strays *s)
+void mt_invalid_frees_settle(struct mt_invalid_frees *s)
 {
 	mt_address_index_arrange(&s->around);
 	table_make(&s->by_number, s->count);
@@ -300,38 +301,39 @@ void mt_strays_settle(struct mt_strays *s)
 		}
 	}
 	for (uint32_t i = 0; i < s->count; i++) {
-		struct mt_stray *stray = &s->items[i];
+		struct mt_invalid_free *free_ = &s->items[i];
 
-		stray->elsewhere = is_elsewhere(stray);
-		if (stray->elsewhere)
-			stray->block = *stray->other;
-		if (!stray->has_block && !stray->elsewhere)
+		free_->elsewhere = is_elsewhere(free_);
+		if (free_->elsewhere)
+			free_->block = *free_->other;
+		if (!free_->has_block && !free_->elsewhere)
 			continue;
-		struct mt_strays_slot *slot = table_count(&s->by_number, 0, stray->block.number, i);
+		struct mt_invalid_frees_slot *slot =
+			table_count(&s->by_number, 0, free_->block.number, i);
 
-		stray->same = slot->count > 1 ? slot->first + 1 : 0;
+		free_->same = slot->count > 1 ? slot->first + 1 : 0;
 		slot->first = i;
 	}
 }
 
-const struct mt_address_block *mt_strays_around(const struct mt_strays *s,
-	const struct mt_stray *stray)
+const struct mt_address_block *mt_invalid_frees_around(const struct mt_invalid_frees *s,
+	const struct mt_invalid_free *free_)
 {
 	const struct mt_address_block *b =
-		mt_address_index_find(&s->around, stray->domain, stray->key);
+		mt_address_index_find(&s->around, free_->domain, free_->key);
 
-	return b && b->number < stray->place && b->address != stray->key ? b : NULL;
+	return b && b->number < free_->place && b->address != free_->key ? b : NULL;
 }
 
-void mt_strays_match(struct mt_strays *s, const struct mt_allocation *a)
+void mt_invalid_frees_match(struct mt_invalid_frees *s, const struct mt_allocation *a)
 {
-	const struct mt_strays_slot *slot = table_find(&s->by_number, 0, a->number);
+	const struct mt_invalid_frees_slot *slot = table_find(&s->by_number, 0, a->number);
 
 	for (uint32_t i = slot ? slot->first + 1 : 0; i; i = s->items[i - 1].same)
 		s->items[i - 1].matches = true;
 }
 
-void mt_strays_free(struct mt_strays *s)
+void mt_invalid_frees_free(struct mt_invalid_frees *s)
 {
 	mt_address_index_free(&s->around);
 	for (uint32_t i = 0; i < s->count; i++)
@@ -341,5 +343,5 @@ void mt_strays_free(struct mt_strays *s)
 	free(s->by_key.slots);
 	free(s->by_address.slots);
 	free(s->by_number.slots);
-	*s = (struct mt_strays){0};
+	*s = (struct mt_invalid_frees){0};
 }
