@@ -10,11 +10,11 @@
  *   range       an array in the segment: modules, threads, pcs, nodes, rings, ring data
  *   entry       an element of a range; it counts as published below the range's counter
  *   id          the index of an entry, valid in its segment alone
- *   kind        the allocator function that was called: malloc, new[], mmap ...
- *   marker      a pc id below MT_PC_FIRST: a kind, or the sign of a cut stack. In memtui.h: a
+ *   function        the allocator function that was called: malloc, new[], mmap ...
+ *   marker      a pc id below MT_PC_FIRST: a function, or the sign of a cut stack. In memtui.h: a
  *               moment that the program names
  *   node        a place in the call tree: a parent node and a pc. A stack is its leaf node, whose
- *               pc is the kind
+ *               pc is the function
  *   cut         of a stack: it could not be followed to its outermost frame
  *   ring        the records of one thread: written by the tracer, read by the recorder
  *   record      16 bytes in a ring: an event, or in EXTEND records a part of the next one
@@ -133,18 +133,18 @@ enum mt_allocator_family { MT_FAMILY_ANY, MT_FAMILY_C, MT_FAMILY_NEW, MT_FAMILY_
 /* ---- ids -------------------------------------------------------------------------------------
  * A pc id below MT_PC_FIRST is no address but a marker: the function of the call, which is the key
  * of the leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
-enum mt_kind {
-#define X(id, name, domain, role, family) MT_KIND_##id,
-	MT_FUNCTIONS(X) MT_KIND_COUNT,
+enum mt_function_id {
+#define X(id, name, domain, role, family) MT_FUNCTION_##id,
+	MT_FUNCTIONS(X) MT_FUNCTION_COUNT,
 #undef X
 };
 #define MT_PC_CUT 30u        /* the unwinder could not go on here */
 #define MT_PC_TABLE_FULL 31u /* the call tree is full: all further new stacks share one node */
 #define MT_PC_FIRST 32u
-_Static_assert(MT_KIND_COUNT <= MT_PC_CUT, "functions are no marks of cut stacks");
+_Static_assert(MT_FUNCTION_COUNT <= MT_PC_CUT, "functions are no marks of cut stacks");
 
 /* Nodes below MT_NODE_FIRST are fixed: node 0 is the root, node k (0 < k < 32) is the child of the
- * root with key k. A free without a stack has the node of its kind. */
+ * root with key k. A free without a stack has the node of its function. */
 #define MT_NODE_ROOT 0u
 #define MT_NODE_FIRST 32u
 
@@ -201,8 +201,8 @@ struct mt_wire_thread {
  * in MT_RECORD_EXTEND records directly before the record they extend, published with it. */
 enum mt_record_type {
 	MT_RECORD_VOID,    /* nothing; skipped */
-	MT_RECORD_ALLOC,   /* pointer, size; node = stack of the call with its kind as leaf */
-	MT_RECORD_FREE,    /* pointer; node = its kind, or the stack of the free */
+	MT_RECORD_ALLOC,   /* pointer, size; node = stack of the call with its function as leaf */
+	MT_RECORD_FREE,    /* pointer; node = its function, or the stack of the free */
 	MT_RECORD_RELEASE, /* first half of a realloc: pointer is released (as FREE) */
 	/* second half: as ALLOC; ends the ring's innermost open RELEASE, which a forked child's
 	 * first may lack: the fork came between */
@@ -222,7 +222,7 @@ enum mt_extend {
 	/* usable size of the block, where it does not follow from mt_wire_usable; a pool's block
 	 * has no slack and none of these */
 	MT_EXTEND_USABLE,
-	/* the extended REALLOC, or MAP of kind MREMAP, was made during a pause: it stands for
+	/* the extended REALLOC, or MAP of function MREMAP, was made during a pause: it stands for
 	 * nothing when what it continues was not recorded. Value 0 */
 	MT_EXTEND_PAUSED,
 };
@@ -241,8 +241,8 @@ enum mt_mark {
 	MT_MARK_THREAD,
 	/* values: time when the gap began, allocations lost, frees lost; ends now */
 	MT_MARK_GAP,
-	/* The node of these is a stack whose leaf is the kind of the call. The pointer field holds
-	 * the kind too, since a full call tree has one node for all kinds. */
+	/* The node of these is a stack whose leaf is the function that was called. The pointer
+	 * field holds the function too, since a full call tree has one node for all functions. */
 
 	/* after the call. Values: address, length, protection | flags << 32, file offset. Whatever
 	 * was mapped in the range is so no more. Kind MREMAP: address, length, old address, length

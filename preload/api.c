@@ -15,7 +15,8 @@ static void allocated(const struct mt_entry *entry, const void *pool, const void
 	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_domain_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, key(pool, p), size);
+		mt_event_domain_block(t, entry, MT_FUNCTION_POOL, MT_RECORD_ALLOC, key(pool, p),
+			size);
 }
 
 MT_EXPORT void memtui_tracer_pool_alloc(const void *pool, const void *p, size_t size)
@@ -31,7 +32,8 @@ MT_EXPORT void memtui_tracer_pool_free(const void *pool, const void *p)
 	struct mt_thread_state *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_domain_free(t, &entry, MT_KIND_POOL_FREE, MT_RECORD_FREE, key(pool, p));
+		mt_event_domain_free(t, &entry, MT_FUNCTION_POOL_FREE, MT_RECORD_FREE,
+			key(pool, p));
 }
 
 /* p NULL: it failed, and the old block lives on. */
@@ -44,11 +46,11 @@ MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, con
 	if (!t)
 		return;
 	if (!old
-		|| !mt_event_domain_free(t, &entry, MT_KIND_POOL, MT_RECORD_RELEASE,
+		|| !mt_event_domain_free(t, &entry, MT_FUNCTION_POOL, MT_RECORD_RELEASE,
 			key(pool, old)))
 		allocated(&entry, pool, p, size);
 	else
-		mt_event_domain_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, key(pool, p),
+		mt_event_domain_block(t, &entry, MT_FUNCTION_POOL, MT_RECORD_REALLOC, key(pool, p),
 			size);
 }
 
@@ -69,13 +71,13 @@ static unsigned copy_text(uint64_t values[MT_MARK_VALUES], const char *text)
 	return (unsigned)((len + sizeof *values - 1) / sizeof *values);
 }
 
-static void mark(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
-	const char *text)
+static void mark(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const char *text)
 {
 	uint64_t values[MT_MARK_VALUES];
 	unsigned count = copy_text(values, text);
 
-	mt_event_mark(t, entry, kind, MT_MARK_USER, values, count);
+	mt_event_mark(t, entry, function, MT_MARK_USER, values, count);
 }
 
 MT_EXPORT void memtui_tracer_marker(const char *text)
@@ -84,7 +86,7 @@ MT_EXPORT void memtui_tracer_marker(const char *text)
 	struct mt_thread_state *t = mt_thread_self();
 
 	if (t)
-		mark(t, &entry, MT_KIND_MARKER, text);
+		mark(t, &entry, MT_FUNCTION_MARKER, text);
 }
 
 static void set_recording(bool on)
@@ -106,7 +108,7 @@ MT_EXPORT void memtui_tracer_pause(const char *text)
 	if (!t)
 		return;
 	set_recording(false);
-	mark(t, &entry, MT_KIND_PAUSE, text);
+	mark(t, &entry, MT_FUNCTION_PAUSE, text);
 }
 
 MT_EXPORT void memtui_tracer_resume(const char *text)
@@ -117,7 +119,7 @@ MT_EXPORT void memtui_tracer_resume(const char *text)
 	if (!t)
 		return;
 	set_recording(true);
-	mark(t, &entry, MT_KIND_RESUME, text);
+	mark(t, &entry, MT_FUNCTION_RESUME, text);
 }
 
 MT_EXPORT int memtui_tracer_active(void)

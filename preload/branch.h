@@ -27,7 +27,7 @@ struct mt_branch {
 };
 
 struct mt_branch_set {
-	uint64_t tags[MT_BRANCH_WAYS]; /* pc and kind of the call; 0: free */
+	uint64_t tags[MT_BRANCH_WAYS]; /* pc and function of the call; 0: free */
 	uint32_t next;                 /* to be replaced */
 	uint16_t waste;                /* grows by each that is replaced and has not answered */
 	uint16_t skipped;
@@ -42,9 +42,9 @@ struct mt_branch_set {
 #define MT_BRANCH_ANSWER 8
 #define MT_BRANCH_TRY_EACH 16
 
-static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind kind)
+static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_function_id function)
 {
-	return entry->pc | (uint64_t)kind << 48;
+	return entry->pc | (uint64_t)function << 48;
 }
 
 static inline struct mt_branch_set *mt_branch_set(const struct mt_thread_state *t,
@@ -106,9 +106,9 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread_state *t, struct mt
 
 /* NULL when no branch answers. */
 static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread_state *t,
-	const struct mt_entry *entry, enum mt_kind kind)
+	const struct mt_entry *entry, enum mt_function_id function)
 {
-	uint64_t tag = mt_branch_tag(entry, kind);
+	uint64_t tag = mt_branch_tag(entry, function);
 	struct mt_branch_set *set = mt_branch_set(t, entry);
 	struct mt_branch *b = set->branches;
 
@@ -167,7 +167,7 @@ static inline void mt_branch_count_page(struct mt_thread_state *t, const void *a
 /* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler
  * may leave this by longjmp at any place: what is not complete has no tag. */
 static inline void mt_branch_keep(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, uint32_t kept, uint32_t leaf)
+	enum mt_function_id function, uint32_t kept, uint32_t leaf)
 {
 	struct mt_branch_set *set = mt_branch_set(t, entry);
 	const struct mt_memo *join, *top;
@@ -214,7 +214,7 @@ static inline void mt_branch_keep(struct mt_thread_state *t, const struct mt_ent
 		b->words[i] = (struct mt_word){t->word_at[word], t->word_value[word]};
 	}
 	mt_signal_fence();
-	mt_store(&set->tags[way], mt_branch_tag(entry, kind));
+	mt_store(&set->tags[way], mt_branch_tag(entry, function));
 }
 
 /* Of the memo. */

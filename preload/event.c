@@ -60,13 +60,13 @@ static bool has_stack(unsigned type)
 
 /* Records within another event, and leaves the level that nested() entered. */
 static MT_COLD bool record_nested(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, struct mt_item *item)
+	enum mt_function_id function, struct mt_item *item)
 {
 	uint64_t level = t->busy - 1;
 	bool done;
 
 	mt_count(MT_COUNTER_NESTED_EVENTS, 1);
-	item->node = kind;
+	item->node = function;
 	if (has_stack(item->type)) {
 		struct mt_walk walk = {.cut = MT_CUT};
 
@@ -76,7 +76,7 @@ static MT_COLD bool record_nested(struct mt_thread_state *t, const struct mt_ent
 		}
 		if (walk.cut)
 			mt_unwind_count(walk.cut);
-		item->node = mt_walk_node(&walk, kind);
+		item->node = mt_walk_node(&walk, function);
 		if (mt_unlikely(mt_tracer.check) && level < MT_NESTED_LEVELS)
 			mt_check_nested(t, entry, item->node, (uint32_t)level);
 	}
@@ -88,26 +88,26 @@ static MT_COLD bool record_nested(struct mt_thread_state *t, const struct mt_ent
 
 /* The way of all that is not an everyday allocation or free. */
 static MT_COLD bool record_item(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, struct mt_item *item)
+	enum mt_function_id function, struct mt_item *item)
 {
 	bool done = false;
 
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
-		item->node = has_stack(item->type) ? mt_unwind(t, entry, kind) : kind;
+		item->node = has_stack(item->type) ? mt_unwind(t, entry, function) : function;
 		done = mt_ring_record_item(t, item);
 		mt_ring_publish(t, done);
 		break;
-	case TURN_NESTED: done = record_nested(t, entry, kind, item); break;
+	case TURN_NESTED: done = record_nested(t, entry, function, item); break;
 	case TURN_NONE: break;
 	}
 	return done;
 }
 
-bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
-	enum mt_mark mark, const uint64_t *values, unsigned count)
+bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, enum mt_mark mark, const uint64_t *values, unsigned count)
 {
-	bool continues = mark == MT_MARK_MAP && kind == MT_KIND_MREMAP;
+	bool continues = mark == MT_MARK_MAP && function == MT_FUNCTION_MREMAP;
 	struct mt_item item = {
 		.type = MT_RECORD_MARK,
 		.size = mark,
@@ -118,11 +118,12 @@ bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry, enum
 
 	if (mark == MT_MARK_MAP && !continues && paused())
 		return false;
-	return record_item(t, entry, kind, &item);
+	return record_item(t, entry, function, &item);
 }
 
-void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
-	enum mt_record_type type, uint64_t address, size_t size, size_t usable)
+void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, enum mt_record_type type, uint64_t address, size_t size,
+	size_t usable)
 {
 	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE
 		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
@@ -135,66 +136,66 @@ void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry, enu
 
 	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC) {
 		/* records cheaper */
-		mt_event_allocation(t, entry, kind, (const void *)address, size);
+		mt_event_allocation(t, entry, function, (const void *)address, size);
 		return;
 	}
 	item.paused = paused();
 	if (!item.paused || type == MT_RECORD_REALLOC)
-		record_item(t, entry, kind, &item);
+		record_item(t, entry, function, &item);
 }
 
 void mt_event_domain_block(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, enum mt_record_type type, uint64_t key, size_t size)
+	enum mt_function_id function, enum mt_record_type type, uint64_t key, size_t size)
 {
 	struct mt_item item = {
 		.type = type,
-		.function = kind,
+		.function = function,
 		.pointer = key,
 		.size = size,
 		.paused = paused(),
 	};
 
 	if (!item.paused || type == MT_RECORD_REALLOC)
-		record_item(t, entry, kind, &item);
+		record_item(t, entry, function, &item);
 }
 
 bool mt_event_domain_free(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, enum mt_record_type type, uint64_t key)
+	enum mt_function_id function, enum mt_record_type type, uint64_t key)
 {
-	struct mt_item item = {.type = type, .function = kind, .pointer = key};
+	struct mt_item item = {.type = type, .function = function, .pointer = key};
 
-	return record_item(t, entry, kind, &item);
+	return record_item(t, entry, function, &item);
 }
 
-void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, size_t size)
+void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p, size_t size)
 {
 	uint32_t node;
 
 	if (mt_unlikely(!p))
 		return;
-	if (mt_unlikely(t->pending_kind) && mt_operators_take(t, entry, size)) {
+	if (mt_unlikely(t->pending_function) && mt_operators_take(t, entry, size)) {
 		entry = &t->pending;
-		kind = t->pending_kind & ~MT_PENDING_ROUNDS;
-		if (t->pending_kind & MT_PENDING_ROUNDS)
+		function = t->pending_function & ~MT_PENDING_ROUNDS;
+		if (t->pending_function & MT_PENDING_ROUNDS)
 			size = t->pending_size;
-		t->pending_kind = 0;
+		t->pending_function = 0;
 	}
 	if (paused())
 		return;
 	if (mt_unlikely(mt_allocator_odd(p, size))) {
-		mt_event_block(t, entry, kind, MT_RECORD_ALLOC, (uint64_t)p, size,
+		mt_event_block(t, entry, function, MT_RECORD_ALLOC, (uint64_t)p, size,
 			mt_allocator_usable(p, size));
 		return;
 	}
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
-		node = mt_unwind(t, entry, kind);
+		node = mt_unwind(t, entry, function);
 		mt_ring_publish(t,
 			mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, false));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind,
+		record_nested(t, entry, function,
 			&(struct mt_item){
 				.type = MT_RECORD_ALLOC,
 				.pointer = (uint64_t)p,
@@ -208,15 +209,15 @@ void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry
 /* The clock is asked for again: a stack takes its time, and a signal handler may forbid the usual
  * one meanwhile. */
 void mt_event_allocated_anew(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, size_t size)
+	enum mt_function_id function, const void *p, size_t size)
 {
-	uint32_t node = mt_unwind_anew(t, entry, kind);
+	uint32_t node = mt_unwind_anew(t, entry, function);
 
 	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, false));
 }
 
 static MT_COLD void reallocation_item(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, const void *old, size_t size)
+	enum mt_function_id function, const void *p, const void *old, size_t size)
 {
 	struct mt_item item = {
 		.type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE,
@@ -226,26 +227,26 @@ static MT_COLD void reallocation_item(struct mt_thread_state *t, const struct mt
 		.usable = p && mt_allocator_odd(p, size) ? mt_allocator_usable(p, size) : 0,
 	};
 
-	record_item(t, entry, kind, &item);
+	record_item(t, entry, function, &item);
 }
 
 void mt_event_reallocation(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, const void *old, size_t size)
+	enum mt_function_id function, const void *p, const void *old, size_t size)
 {
 	uint32_t node;
 
 	if (mt_unlikely(!p) || paused() || mt_unlikely(mt_allocator_odd(p, size))) {
-		reallocation_item(t, entry, kind, p, old, size);
+		reallocation_item(t, entry, function, p, old, size);
 		return;
 	}
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
-		node = mt_unwind(t, entry, kind);
+		node = mt_unwind(t, entry, function);
 		mt_ring_publish(t,
 			mt_ring_record(t, MT_RECORD_REALLOC, node, (uint64_t)p, size, false));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind,
+		record_nested(t, entry, function,
 			&(struct mt_item){
 				.type = MT_RECORD_REALLOC,
 				.pointer = (uint64_t)p,
@@ -256,21 +257,21 @@ void mt_event_reallocation(struct mt_thread_state *t, const struct mt_entry *ent
 	}
 }
 
-bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, enum mt_record_type type)
+bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p, enum mt_record_type type)
 {
-	uint32_t node = kind;
+	uint32_t node = function;
 	bool done = false;
 
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		if (mt_unlikely(mt_tracer.free_stacks))
-			node = mt_unwind(t, entry, kind);
+			node = mt_unwind(t, entry, function);
 		done = mt_ring_record(t, type, node, (uint64_t)p, 0, false);
 		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:
-		done = record_nested(t, entry, kind,
+		done = record_nested(t, entry, function,
 			&(struct mt_item){.type = type, .pointer = (uint64_t)p});
 		break;
 	case TURN_NONE: break;
@@ -278,13 +279,14 @@ bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry, enum
 	return done;
 }
 
-MT_COLD void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded)
+MT_COLD void mt_event_free_rest(enum mt_function_id function, void *p, bool recorded)
 {
 	struct mt_thread_state *t = mt_tls.self;
 
 	if (recorded)
 		mt_ring_publish_rest(t);
 	else
-		mt_ring_publish(t, mt_ring_record_slow(t, MT_RECORD_FREE, kind, (uint64_t)p, 0));
+		mt_ring_publish(t,
+			mt_ring_record_slow(t, MT_RECORD_FREE, function, (uint64_t)p, 0));
 	mt_tracer.real.free(p);
 }

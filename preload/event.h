@@ -10,32 +10,33 @@
 #include "preload/unwind.h"
 
 /* After the real call. entry is the state of the hook's caller; p may be NULL. */
-void mt_event_allocation(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, size_t size);
+void mt_event_allocation(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p, size_t size);
 /* Second half of a realloc whose release has been recorded: p is its result, NULL when it
  * failed. */
 void mt_event_reallocation(struct mt_thread_state *, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, const void *old, size_t size);
+	enum mt_function_id function, const void *p, const void *old, size_t size);
 /* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True:
  * recorded. */
-bool mt_event_free(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, enum mt_record_type type);
+bool mt_event_free(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p, enum mt_record_type type);
 /* ALLOC or REALLOC of a block that is not the plain allocator's, with its usable size. */
-void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
-	enum mt_record_type type, uint64_t address, size_t size, size_t usable);
-/* The same of a domain other than the heap: ALLOC or REALLOC, FREE or RELEASE. kind names the
+void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, enum mt_record_type type, uint64_t address, size_t size,
+	size_t usable);
+/* The same of a domain other than the heap: ALLOC or REALLOC, FREE or RELEASE. function names the
  * domain, and key the block in it. */
 void mt_event_domain_block(struct mt_thread_state *, const struct mt_entry *entry,
-	enum mt_kind kind, enum mt_record_type type, uint64_t key, size_t size);
-bool mt_event_domain_free(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
-	enum mt_record_type type, uint64_t key);
+	enum mt_function_id function, enum mt_record_type type, uint64_t key, size_t size);
+bool mt_event_domain_free(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, enum mt_record_type type, uint64_t key);
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
-bool mt_event_mark(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind,
-	enum mt_mark mark, const uint64_t *values, unsigned count);
+bool mt_event_mark(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, enum mt_mark mark, const uint64_t *values, unsigned count);
 
 /* The rest of an allocation that has begun, with a stack that is not among the branches. */
 void mt_event_allocated_anew(struct mt_thread_state *, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, size_t size);
+	enum mt_function_id function, const void *p, size_t size);
 
 /* ---- the everyday case, inline where it comes most often ------------------------------------- */
 
@@ -56,23 +57,23 @@ static MT_INLINE bool mt_event_begin(struct mt_thread_state *t, const struct mt_
 }
 
 static MT_INLINE void mt_event_allocated(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p, size_t size)
+	enum mt_function_id function, const void *p, size_t size)
 {
 	struct mt_entry copy;
 	const struct mt_branch *branch;
 
-	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind)
+	if (mt_unlikely(!p) || mt_unlikely(t->pending_function)
 		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
 		|| mt_unlikely(mt_load(&mt_tracer.unusual))
 		|| mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
 		copy = *entry; /* so that the state itself can stay in registers */
-		mt_event_allocation(t, &copy, kind, p, size);
+		mt_event_allocation(t, &copy, function, p, size);
 		return;
 	}
-	branch = mt_branch_find(t, entry, kind);
+	branch = mt_branch_find(t, entry, function);
 	if (mt_unlikely(!branch)) {
 		copy = *entry;
-		mt_event_allocated_anew(t, &copy, kind, p, size);
+		mt_event_allocated_anew(t, &copy, function, p, size);
 		return;
 	}
 	mt_ring_publish(t,
@@ -86,31 +87,32 @@ static MT_INLINE bool mt_event_free_begin(struct mt_thread_state *t, const struc
 }
 
 /* What is left of such a free: records it, unless that is done, publishes, calls the real free. */
-void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded);
+void mt_event_free_rest(enum mt_function_id function, void *p, bool recorded);
 
 /* All of such a free. Nothing is called but what ends it: a hook whose last call this is saves no
  * register. */
-static MT_INLINE void mt_event_free_quick(struct mt_thread_state *t, enum mt_kind kind, void *p)
+static MT_INLINE void mt_event_free_quick(struct mt_thread_state *t, enum mt_function_id function,
+	void *p)
 {
-	if (mt_unlikely(!mt_ring_record_quick(t, MT_RECORD_FREE, kind, (uint64_t)p, 0, true)))
-		mt_event_free_rest(kind, p, false);
+	if (mt_unlikely(!mt_ring_record_quick(t, MT_RECORD_FREE, function, (uint64_t)p, 0, true)))
+		mt_event_free_rest(function, p, false);
 	else if (mt_unlikely(!mt_ring_publish_quick(t)))
-		mt_event_free_rest(kind, p, true);
+		mt_event_free_rest(function, p, true);
 	else
 		mt_tracer.real.free(p);
 }
 
 static MT_INLINE void mt_event_freed(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, const void *p)
+	enum mt_function_id function, const void *p)
 {
 	struct mt_entry copy;
 
 	if (!mt_event_free_begin(t, entry)) {
 		copy = *entry;
-		mt_event_free(t, &copy, kind, p, MT_RECORD_FREE);
+		mt_event_free(t, &copy, function, p, MT_RECORD_FREE);
 		return;
 	}
-	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, kind, (uint64_t)p, 0, true));
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, function, (uint64_t)p, 0, true));
 }
 
 #endif

@@ -9,13 +9,13 @@
 #include "preload/libc_family.h"
 #include "preload/operators.h"
 
-static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	size_t size)
+static inline void allocated(const struct mt_entry *entry, enum mt_function_id function,
+	const void *p, size_t size)
 {
 	struct mt_thread_state *t = mt_thread_self();
 
 	if (mt_likely(t != NULL))
-		mt_event_allocation(t, entry, kind, p, size);
+		mt_event_allocation(t, entry, function, p, size);
 }
 
 MT_EXPORT void *malloc(size_t size)
@@ -25,7 +25,7 @@ MT_EXPORT void *malloc(size_t size)
 	struct mt_thread_state *t = mt_thread_self();
 
 	if (mt_likely(t != NULL))
-		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
+		mt_event_allocated(t, &entry, MT_FUNCTION_MALLOC, p, size);
 	return p;
 }
 
@@ -34,7 +34,7 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.calloc(count, size);
 
-	allocated(&entry, MT_KIND_CALLOC, p, count * size);
+	allocated(&entry, MT_FUNCTION_CALLOC, p, count * size);
 	return p;
 }
 
@@ -47,9 +47,9 @@ static MT_COLD void free_within(struct mt_thread_state *t, const struct mt_entry
 
 	t->freeing.p = NULL;
 	if (!holds)
-		mt_event_freed(t, entry, MT_KIND_FREE, p);
-	else if (freeing.kind)
-		mt_event_freed(t, &freeing.entry, freeing.kind, p);
+		mt_event_freed(t, entry, MT_FUNCTION_FREE, p);
+	else if (freeing.function)
+		mt_event_freed(t, &freeing.entry, freeing.function, p);
 }
 
 /* Records a free, unless the one around it has. False: nothing is to be freed. */
@@ -66,7 +66,7 @@ static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 		if (mt_unlikely(t->freeing.p == p))
 			free_within(t, entry, p);
 		else
-			mt_event_freed(t, entry, MT_KIND_FREE, p);
+			mt_event_freed(t, entry, MT_FUNCTION_FREE, p);
 	}
 	return true;
 }
@@ -91,7 +91,7 @@ MT_EXPORT void free(void *p)
 		|| mt_unlikely(t->freeing.p == p) || !mt_event_free_begin(t, &entry))
 		free_slowly(p, entry.pc, entry.sp, entry.fp);
 	else
-		mt_event_free_quick(t, MT_KIND_FREE, p);
+		mt_event_free_quick(t, MT_FUNCTION_FREE, p);
 }
 
 void cfree(void *p); /* glibc keeps it for old programs and declares it no more */
@@ -149,17 +149,18 @@ MT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 /* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a
  * block come back all the same, it is an allocation. */
 static void *resize_to_nothing(struct mt_thread_state *t, const struct mt_entry *entry,
-	enum mt_kind kind, void *old)
+	enum mt_function_id function, void *old)
 {
 	void *p;
 
-	mt_event_free(t, entry, kind, old, MT_RECORD_FREE);
+	mt_event_free(t, entry, function, old, MT_RECORD_FREE);
 	p = mt_tracer.real.realloc(old, 0);
-	mt_event_allocation(t, entry, kind, p, 0);
+	mt_event_allocation(t, entry, function, p, 0);
 	return p;
 }
 
-static void *resize(void *old, size_t size, const struct mt_entry *entry, enum mt_kind kind)
+static void *resize(void *old, size_t size, const struct mt_entry *entry,
+	enum mt_function_id function)
 {
 	struct mt_thread_state *t = mt_thread_self();
 	void *p;
@@ -167,22 +168,22 @@ static void *resize(void *old, size_t size, const struct mt_entry *entry, enum m
 	if (!old || mt_unlikely(mt_bootstrap_has(old))) {
 		p = old ? mt_bootstrap_move(old, size) : mt_tracer.real.realloc(NULL, size);
 		if (t)
-			mt_event_allocation(t, entry, kind, p, size);
+			mt_event_allocation(t, entry, function, p, size);
 		return p;
 	}
 	if (mt_unlikely(!t))
 		return mt_tracer.real.realloc(old, size);
 	if (mt_unlikely(size == 0))
-		return resize_to_nothing(t, entry, kind, old);
-	if (mt_unlikely(!mt_event_free(t, entry, kind, old, MT_RECORD_RELEASE))) {
+		return resize_to_nothing(t, entry, function, old);
+	if (mt_unlikely(!mt_event_free(t, entry, function, old, MT_RECORD_RELEASE))) {
 		/* lost or paused: what comes back is new to the recorder */
 		p = mt_tracer.real.realloc(old, size);
 		if (mt_tls.self)
-			mt_event_allocation(t, entry, kind, p, size);
+			mt_event_allocation(t, entry, function, p, size);
 		return p;
 	}
 	p = mt_tracer.real.realloc(old, size);
-	mt_event_reallocation(t, entry, kind, p, old, size);
+	mt_event_reallocation(t, entry, function, p, old, size);
 	return p;
 }
 
@@ -190,7 +191,7 @@ MT_EXPORT void *realloc(void *old, size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
 
-	return resize(old, size, &entry, MT_KIND_REALLOC);
+	return resize(old, size, &entry, MT_FUNCTION_REALLOC);
 }
 
 MT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
@@ -202,7 +203,7 @@ MT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return resize(old, bytes, &entry, MT_KIND_REALLOCARRAY);
+	return resize(old, bytes, &entry, MT_FUNCTION_REALLOCARRAY);
 }
 
 MT_EXPORT int posix_memalign(void **at, size_t alignment, size_t size)
@@ -211,7 +212,7 @@ MT_EXPORT int posix_memalign(void **at, size_t alignment, size_t size)
 	int error = mt_tracer.real.posix_memalign(at, alignment, size);
 
 	if (error == 0)
-		allocated(&entry, MT_KIND_POSIX_MEMALIGN, *at, size);
+		allocated(&entry, MT_FUNCTION_POSIX_MEMALIGN, *at, size);
 	return error;
 }
 
@@ -220,7 +221,7 @@ MT_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.aligned_alloc(alignment, size);
 
-	allocated(&entry, MT_KIND_ALIGNED_ALLOC, p, size);
+	allocated(&entry, MT_FUNCTION_ALIGNED_ALLOC, p, size);
 	return p;
 }
 
@@ -229,7 +230,7 @@ MT_EXPORT void *memalign(size_t alignment, size_t size)
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.memalign(alignment, size);
 
-	allocated(&entry, MT_KIND_MEMALIGN, p, size);
+	allocated(&entry, MT_FUNCTION_MEMALIGN, p, size);
 	return p;
 }
 
@@ -238,7 +239,7 @@ MT_EXPORT void *valloc(size_t size)
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.valloc(size);
 
-	allocated(&entry, MT_KIND_VALLOC, p, size);
+	allocated(&entry, MT_FUNCTION_VALLOC, p, size);
 	return p;
 }
 
@@ -247,7 +248,7 @@ MT_EXPORT void *pvalloc(size_t size)
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.pvalloc(size);
 
-	allocated(&entry, MT_KIND_PVALLOC, p, size);
+	allocated(&entry, MT_FUNCTION_PVALLOC, p, size);
 	return p;
 }
 
@@ -260,44 +261,44 @@ MT_EXPORT size_t malloc_usable_size(void *p)
 
 /* ---- glibc's other names --------------------------------------------------------------------- */
 
-#define ALLOCATE(kind, plain, size, a, b) \
+#define ALLOCATE(function, plain, size, a, b) \
 	struct mt_entry entry = MT_ENTRY(); \
 	void *p; \
 \
 	if (!mt_load(&mt_libc_is_plain)) \
-		return mt_libc_allocate(kind, &entry, a, b); \
+		return mt_libc_allocate(function, &entry, a, b); \
 	p = mt_tracer.real.plain; \
-	allocated(&entry, kind, p, size); \
+	allocated(&entry, function, p, size); \
 	return p
 
 void *__libc_malloc(size_t size);
 MT_EXPORT void *__libc_malloc(size_t size)
 {
-	ALLOCATE(MT_KIND_MALLOC, malloc(size), size, size, 0);
+	ALLOCATE(MT_FUNCTION_MALLOC, malloc(size), size, size, 0);
 }
 
 void *__libc_calloc(size_t count, size_t size);
 MT_EXPORT void *__libc_calloc(size_t count, size_t size)
 {
-	ALLOCATE(MT_KIND_CALLOC, calloc(count, size), count * size, count, size);
+	ALLOCATE(MT_FUNCTION_CALLOC, calloc(count, size), count * size, count, size);
 }
 
 void *__libc_memalign(size_t alignment, size_t size);
 MT_EXPORT void *__libc_memalign(size_t alignment, size_t size)
 {
-	ALLOCATE(MT_KIND_MEMALIGN, memalign(alignment, size), size, alignment, size);
+	ALLOCATE(MT_FUNCTION_MEMALIGN, memalign(alignment, size), size, alignment, size);
 }
 
 void *__libc_valloc(size_t size);
 MT_EXPORT void *__libc_valloc(size_t size)
 {
-	ALLOCATE(MT_KIND_VALLOC, valloc(size), size, size, 0);
+	ALLOCATE(MT_FUNCTION_VALLOC, valloc(size), size, size, 0);
 }
 
 void *__libc_pvalloc(size_t size);
 MT_EXPORT void *__libc_pvalloc(size_t size)
 {
-	ALLOCATE(MT_KIND_PVALLOC, pvalloc(size), size, size, 0);
+	ALLOCATE(MT_FUNCTION_PVALLOC, pvalloc(size), size, size, 0);
 }
 
 void *__libc_realloc(void *old, size_t size);
@@ -305,7 +306,7 @@ MT_EXPORT void *__libc_realloc(void *old, size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
 
-	return mt_load(&mt_libc_is_plain) ? resize(old, size, &entry, MT_KIND_REALLOC)
+	return mt_load(&mt_libc_is_plain) ? resize(old, size, &entry, MT_FUNCTION_REALLOC)
 					  : mt_libc_resize(&entry, old, size);
 }
 

@@ -45,19 +45,20 @@ static void *result_pointer(long value)
 	return MAP_FAILED;
 }
 
-static void mapped(const struct mt_entry *entry, enum mt_kind kind, void *at, uint64_t len,
-	int protection, int flags, uint64_t offset)
+static void mapped(const struct mt_entry *entry, enum mt_function_id function, void *at,
+	uint64_t len, int protection, int flags, uint64_t offset)
 {
 	uint64_t values[] = {(uint64_t)at, len,
 		(uint32_t)protection | (uint64_t)(uint32_t)flags << 32, offset};
 	struct mt_thread_state *t = thread_of(entry);
 
 	if (t)
-		mt_event_mark(t, entry, kind, MT_MARK_MAP, values, 4);
+		mt_event_mark(t, entry, function, MT_MARK_MAP, values, 4);
 }
 
 /* Before the call. True: recorded, so that a failure must be too. */
-static bool unmapping(const struct mt_entry *entry, enum mt_kind kind, const void *at, uint64_t len)
+static bool unmapping(const struct mt_entry *entry, enum mt_function_id function, const void *at,
+	uint64_t len)
 {
 	uint64_t values[] = {(uint64_t)at, len};
 	struct mt_thread_state *t;
@@ -65,17 +66,17 @@ static bool unmapping(const struct mt_entry *entry, enum mt_kind kind, const voi
 	if (!len || (uint64_t)at % MT_WIRE_PAGE) /* sure to fail, or nothing */
 		return false;
 	t = thread_of(entry);
-	return t && mt_event_mark(t, entry, kind, MT_MARK_UNMAP, values, 2);
+	return t && mt_event_mark(t, entry, function, MT_MARK_UNMAP, values, 2);
 }
 
-static void unmap_failed(const struct mt_entry *entry, enum mt_kind kind, const void *at,
+static void unmap_failed(const struct mt_entry *entry, enum mt_function_id function, const void *at,
 	uint64_t len)
 {
 	uint64_t values[] = {(uint64_t)at, len};
 	struct mt_thread_state *t = thread_of(entry);
 
 	if (t)
-		mt_event_mark(t, entry, kind, MT_MARK_UNMAP_FAILED, values, 2);
+		mt_event_mark(t, entry, function, MT_MARK_UNMAP_FAILED, values, 2);
 }
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
@@ -89,7 +90,7 @@ static inline void *map(mmap_function *const *real, const struct mt_entry *entry
 		return result_pointer(mt_sys6(SYS_mmap, at, len, protection, flags, fd, offset));
 	p = (*real)(at, len, protection, flags, fd, offset);
 	if (p != MAP_FAILED)
-		mapped(entry, MT_KIND_MMAP, p, mapped_length(len, flags), protection, flags,
+		mapped(entry, MT_FUNCTION_MMAP, p, mapped_length(len, flags), protection, flags,
 			(uint64_t)offset);
 	return p;
 }
@@ -116,10 +117,10 @@ MT_EXPORT int munmap(void *at, size_t len)
 
 	if (mt_unlikely(!mt_tracer.real.munmap) && (!mt_real_ready() || !mt_tracer.real.munmap))
 		return result_pointer(mt_sys2(SYS_munmap, at, len)) == MAP_FAILED ? -1 : 0;
-	recorded = unmapping(&entry, MT_KIND_MUNMAP, at, pages(len));
+	recorded = unmapping(&entry, MT_FUNCTION_MUNMAP, at, pages(len));
 	result = mt_tracer.real.munmap(at, len);
 	if (result < 0 && recorded)
-		unmap_failed(&entry, MT_KIND_MUNMAP, at, pages(len));
+		unmap_failed(&entry, MT_FUNCTION_MUNMAP, at, pages(len));
 	return result;
 }
 
@@ -140,16 +141,16 @@ MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...
 	va_end(rest);
 	if (mt_unlikely(!mt_tracer.real.mremap) && (!mt_real_ready() || !mt_tracer.real.mremap))
 		return result_pointer(mt_sys6(SYS_mremap, old, old_len, new_len, flags, wanted, 0));
-	recorded = unmapping(&entry, MT_KIND_MREMAP, old, given_up);
+	recorded = unmapping(&entry, MT_FUNCTION_MREMAP, old, given_up);
 	p = mt_tracer.real.mremap(old, old_len, new_len, flags, wanted);
 	if (p != MAP_FAILED) {
 		uint64_t values[] = {(uint64_t)p, pages(new_len), (uint64_t)old, given_up, stays};
 
 		t = thread_of(&entry);
 		if (t)
-			mt_event_mark(t, &entry, MT_KIND_MREMAP, MT_MARK_MAP, values, 5);
+			mt_event_mark(t, &entry, MT_FUNCTION_MREMAP, MT_MARK_MAP, values, 5);
 	} else if (recorded) {
-		unmap_failed(&entry, MT_KIND_MREMAP, old, given_up);
+		unmap_failed(&entry, MT_FUNCTION_MREMAP, old, given_up);
 	}
 	return p;
 }
@@ -159,16 +160,16 @@ MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...
 static bool break_falls(const struct mt_entry *entry, uint64_t from, uint64_t to)
 {
 	return to < from
-		&& unmapping(entry, MT_KIND_BRK, (void *)pages(to), pages(from) - pages(to));
+		&& unmapping(entry, MT_FUNCTION_BRK, (void *)pages(to), pages(from) - pages(to));
 }
 
 static void break_moved(const struct mt_entry *entry, uint64_t from, uint64_t to, bool failed,
 	bool recorded)
 {
 	if (failed && recorded)
-		unmap_failed(entry, MT_KIND_BRK, (void *)pages(to), pages(from) - pages(to));
+		unmap_failed(entry, MT_FUNCTION_BRK, (void *)pages(to), pages(from) - pages(to));
 	if (!failed && pages(to) > pages(from))
-		mapped(entry, MT_KIND_BRK, (void *)pages(from), pages(to) - pages(from),
+		mapped(entry, MT_FUNCTION_BRK, (void *)pages(from), pages(to) - pages(from),
 			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
 }
 

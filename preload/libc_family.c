@@ -45,54 +45,56 @@ static struct mt_thread_state *thread_of(const struct mt_entry *entry)
 }
 
 /* The provider may not be asked for its usable size. */
-static void record(const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
-	const void *p, size_t size)
+static void record(const struct mt_entry *entry, enum mt_function_id function,
+	enum mt_record_type type, const void *p, size_t size)
 {
 	struct mt_thread_state *t = thread_of(entry);
 
 	if (t && p)
-		mt_event_block(t, entry, kind, type, (uint64_t)p, size, size);
+		mt_event_block(t, entry, function, type, (uint64_t)p, size, size);
 }
 
-static void *call(enum mt_kind kind, size_t a, size_t b)
+static void *call(enum mt_function_id function, size_t a, size_t b)
 {
-	switch (kind) {
-	case MT_KIND_CALLOC: return real.calloc(a, b);
-	case MT_KIND_MEMALIGN: return real.memalign(a, b);
-	case MT_KIND_VALLOC: return real.valloc(a);
-	case MT_KIND_PVALLOC: return real.pvalloc(a);
+	switch (function) {
+	case MT_FUNCTION_CALLOC: return real.calloc(a, b);
+	case MT_FUNCTION_MEMALIGN: return real.memalign(a, b);
+	case MT_FUNCTION_VALLOC: return real.valloc(a);
+	case MT_FUNCTION_PVALLOC: return real.pvalloc(a);
 	default: return real.malloc(a);
 	}
 }
 
 /* While dlsym looks the real functions up. */
-static void *early(enum mt_kind kind, size_t a, size_t b)
+static void *early(enum mt_function_id function, size_t a, size_t b)
 {
-	size_t size = kind == MT_KIND_MEMALIGN ? b : a;
+	size_t size = function == MT_FUNCTION_MEMALIGN ? b : a;
 
-	if (kind == MT_KIND_CALLOC && __builtin_mul_overflow(a, b, &size))
+	if (function == MT_FUNCTION_CALLOC && __builtin_mul_overflow(a, b, &size))
 		return NULL;
 	return mt_bootstrap_allocate(size,
-		kind == MT_KIND_MEMALIGN                                    ? a
-			: kind == MT_KIND_VALLOC || kind == MT_KIND_PVALLOC ? MT_WIRE_PAGE
-									    : 1);
+		function == MT_FUNCTION_MEMALIGN ? a
+			: function == MT_FUNCTION_VALLOC || function == MT_FUNCTION_PVALLOC
+			? MT_WIRE_PAGE
+			: 1);
 }
 
-void *mt_libc_allocate(enum mt_kind kind, const struct mt_entry *entry, size_t a, size_t b)
+void *mt_libc_allocate(enum mt_function_id function, const struct mt_entry *entry, size_t a,
+	size_t b)
 {
 	void *p;
 
 	if (!mt_load((void **)&real.malloc) && !mt_real_ready()) {
-		p = early(kind, a, b);
+		p = early(function, a, b);
 		if (!p)
 			errno = ENOMEM;
 		return p;
 	}
-	p = call(kind, a, b);
-	record(entry, kind, MT_RECORD_ALLOC, p,
-		kind == MT_KIND_CALLOC             ? a * b
-			: kind == MT_KIND_MEMALIGN ? b
-						   : a);
+	p = call(function, a, b);
+	record(entry, function, MT_RECORD_ALLOC, p,
+		function == MT_FUNCTION_CALLOC             ? a * b
+			: function == MT_FUNCTION_MEMALIGN ? b
+							   : a);
 	return p;
 }
 
@@ -103,23 +105,23 @@ void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 	void *p;
 
 	if (!old)
-		return mt_libc_allocate(MT_KIND_REALLOC, entry, size, 0);
+		return mt_libc_allocate(MT_FUNCTION_REALLOC, entry, size, 0);
 	if (mt_bootstrap_has(old))
 		return mt_bootstrap_move(old, size);
 	if (!mt_load((void **)&real.realloc) && !mt_real_ready())
 		return NULL;
 	t = thread_of(entry);
 	recorded = t
-		&& mt_event_free(t, entry, MT_KIND_REALLOC, old,
+		&& mt_event_free(t, entry, MT_FUNCTION_REALLOC, old,
 			size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
 	p = real.realloc(old, size);
 	if (!t || !mt_tls.self)
 		return p;
 	if (p)
-		record(entry, MT_KIND_REALLOC,
+		record(entry, MT_FUNCTION_REALLOC,
 			size && recorded ? MT_RECORD_REALLOC : MT_RECORD_ALLOC, p, size);
 	else if (size && recorded)
-		mt_event_reallocation(t, entry, MT_KIND_REALLOC, NULL, old, 0);
+		mt_event_reallocation(t, entry, MT_FUNCTION_REALLOC, NULL, old, 0);
 	return p;
 }
 
@@ -131,6 +133,6 @@ void mt_libc_free(const struct mt_entry *entry, void *p)
 		return;
 	t = thread_of(entry);
 	if (t)
-		mt_event_free(t, entry, MT_KIND_FREE, p, MT_RECORD_FREE);
+		mt_event_free(t, entry, MT_FUNCTION_FREE, p, MT_RECORD_FREE);
 	real.free(p);
 }

@@ -14,7 +14,7 @@ extern uint32_t mt_libc_is_plain;
 
 /* Otherwise: the function of glibc's, with its own record unless the call is part of one that is
  * recorded. */
-void *mt_libc_allocate(enum mt_kind, const struct mt_entry *, size_t a, size_t b);
+void *mt_libc_allocate(enum mt_function_id, const struct mt_entry *, size_t a, size_t b);
 void *mt_libc_resize(const struct mt_entry *, void *, size_t);
 void mt_libc_free(const struct mt_entry *, void *);
 

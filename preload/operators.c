@@ -1,4 +1,4 @@
-/* operator new leaves its kind and its caller's state with the thread, for the allocation inside
+/* operator new leaves its function and its caller's state with the thread, for the allocation inside
  * the real operator, which it calls with no guard held: std::bad_alloc may pass. operator delete
  * records the free, and tells the free inside that it is done.
  *
@@ -17,13 +17,13 @@
 #define OPERATOR_FRAMES_MAX 4096 /* the real operator and what it calls take less stack than this */
 
 static const char *const names[MT_OPERATOR_COUNT] = {
-#define X(id, symbol, kind) [MT_OPERATOR_##id] = #symbol,
+#define X(id, symbol, function) [MT_OPERATOR_##id] = #symbol,
 	MT_OPERATORS(X) MT_DELETE_OPERATORS(X)
 #undef X
 };
 
-static const uint8_t kinds[MT_OPERATOR_COUNT] = {
-#define X(id, symbol, kind) [MT_OPERATOR_##id] = MT_KIND_##kind,
+static const uint8_t functions[MT_OPERATOR_COUNT] = {
+#define X(id, symbol, function) [MT_OPERATOR_##id] = MT_FUNCTION_##function,
 	MT_OPERATORS(X) MT_DELETE_OPERATORS(X)
 #undef X
 };
@@ -85,7 +85,7 @@ static bool is_plain(const char *name, const struct mt_found *found)
 
 static bool is_delete(enum mt_operator which)
 {
-#define X(id, symbol, kind) || which == MT_OPERATOR_##id
+#define X(id, symbol, function) || which == MT_OPERATOR_##id
 	return false MT_DELETE_OPERATORS(X);
 #undef X
 }
@@ -96,12 +96,12 @@ static void find_own(const struct mt_found *found)
 		NULL};
 	bool deletes = false;
 
-#define X(id, symbol, kind) \
+#define X(id, symbol, function) \
 	if (!binds_to_us(#symbol)) \
 		own[own_count++] = (uint64_t)dlsym(RTLD_DEFAULT, #symbol);
 	MT_OPERATORS(X)
 #undef X
-#define X(id, symbol, kind) deletes |= !binds_to_us(#symbol);
+#define X(id, symbol, function) deletes |= !binds_to_us(#symbol);
 	MT_DELETE_OPERATORS(X)
 #undef X
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
@@ -205,7 +205,7 @@ static inline bool belongs(struct mt_thread_state *t, const struct mt_entry *ent
 	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, 0, 0, &gone);
 
 	if (gone)
-		t->pending_kind = 0;
+		t->pending_function = 0;
 	return holds
 		&& (entry->pc - t->pending_start < t->pending_end - t->pending_start
 			|| mt_is_own(entry->pc) || is_of_own(entry->pc));
@@ -219,32 +219,33 @@ bool mt_operators_take(struct mt_thread_state *t, const struct mt_entry *entry, 
 }
 
 void mt_pending_begin(struct mt_thread_state *t, struct mt_pending *before,
-	const struct mt_entry *entry, uint32_t kind, uint64_t size, uint64_t start, uint64_t end)
+	const struct mt_entry *entry, uint32_t function, uint64_t size, uint64_t start,
+	uint64_t end)
 {
 	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end,
-		t->pending_kind};
-	t->pending_kind = 0;
+		t->pending_function};
+	t->pending_function = 0;
 	mt_signal_fence();
 	t->pending = *entry;
 	t->pending_size = size;
 	t->pending_start = start;
 	t->pending_end = end;
 	mt_signal_fence();
-	t->pending_kind = kind;
+	t->pending_function = function;
 }
 
 bool mt_pending_end(struct mt_thread_state *t, const struct mt_pending *before)
 {
-	bool taken = !t->pending_kind;
+	bool taken = !t->pending_function;
 
-	t->pending_kind = 0;
+	t->pending_function = 0;
 	mt_signal_fence();
 	t->pending = before->entry;
 	t->pending_size = before->size;
 	t->pending_start = before->start;
 	t->pending_end = before->end;
 	mt_signal_fence();
-	t->pending_kind = before->kind;
+	t->pending_function = before->function;
 	return taken;
 }
 
@@ -261,7 +262,7 @@ static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_en
 		: mt_tracer.real.malloc(size);
 	t = mt_thread_self();
 	if (t)
-		mt_event_allocation(t, entry, kinds[which], p, size);
+		mt_event_allocation(t, entry, functions[which], p, size);
 	return p;
 }
 
@@ -276,12 +277,12 @@ static MT_COLD void *allocate_unseen(const struct mt_found *found, uintptr_t a, 
 
 /* libstdc++'s operators for alignments ask aligned_alloc for a multiple of the alignment. One of
  * the program's own may add something to the size. */
-static uint32_t pending_kind(enum mt_operator which, const struct mt_found *found)
+static uint32_t pending_function(enum mt_operator which, const struct mt_found *found)
 {
 	bool rounds = strstr(names[which], "align_val_t")
 		&& !(by_own[which] && found == &known[which]) && !is_of_own(found->start);
 
-	return kinds[which] | (rounds ? MT_PENDING_ROUNDS : 0);
+	return functions[which] | (rounds ? MT_PENDING_ROUNDS : 0);
 }
 
 /* Is it known, and no more than malloc or free? */
@@ -307,18 +308,18 @@ static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *ent
 	if (mt_unlikely(!t))
 		return allocate_unseen(found, a, b, c);
 	/* new[] calls new */
-	if (mt_unlikely(t->pending_kind) && belongs(t, entry))
+	if (mt_unlikely(t->pending_function) && belongs(t, entry))
 		return mt_find_call(found->function, a, b, c);
-	if (found->plain && !t->pending_kind && !tried) {
+	if (found->plain && !t->pending_function && !tried) {
 		p = mt_tracer.real.malloc(a ? a : 1);
 		if (p) {
-			mt_event_allocation(t, entry, kinds[which], p, a ? a : 1);
+			mt_event_allocation(t, entry, functions[which], p, a ? a : 1);
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */
-	uint32_t kind = pending_kind(which, found);
+	uint32_t function = pending_function(which, found);
 
-	mt_pending_begin(t, &before, entry, kind, a || !(kind & MT_PENDING_ROUNDS) ? a : 1,
+	mt_pending_begin(t, &before, entry, function, a || !(function & MT_PENDING_ROUNDS) ? a : 1,
 		found->start, found->end);
 	p = mt_find_call(found->function, a, b, c);
 	if (mt_pending_end(t, &before) || (by_own[which] && found == &known[which]))
@@ -326,7 +327,7 @@ static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *ent
 		 * called is recorded */
 		return p;
 	if (mt_tls.self && p) /* not by way of our malloc */
-		mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a,
+		mt_event_block(t, entry, functions[which], MT_RECORD_ALLOC, (uint64_t)p, a,
 			mt_allocator_usable_of(found->function, p, a));
 	return p;
 }
@@ -353,9 +354,9 @@ static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *en
 	}
 	before = t->freeing;
 	if (by_own[which] && found == &known[which]) { /* the program's operator may keep it */
-		t->freeing = (struct mt_freeing){(void *)p, kinds[which], *entry};
+		t->freeing = (struct mt_freeing){(void *)p, functions[which], *entry};
 	} else {
-		mt_event_freed(t, entry, kinds[which], (void *)p);
+		mt_event_freed(t, entry, functions[which], (void *)p);
 		if (mt_likely(found->plain || !found->function)) {
 			mt_tracer.real.free((void *)p);
 			return;
@@ -377,14 +378,14 @@ static MT_INLINE void *allocate_quick(enum mt_operator which, const struct mt_en
 	void *p = NULL;
 
 	often = often && is_known_plain(which) && mt_likely(t != NULL)
-		&& mt_likely(!t->pending_kind);
+		&& mt_likely(!t->pending_function);
 	if (often)
 		p = mt_tracer.real.malloc(a ? a : 1);
 	if (mt_unlikely(!p)) {
 		copy = *entry;
 		return allocate(which, &copy, a, b, c, often);
 	}
-	mt_event_allocated(t, entry, kinds[which], p, a ? a : 1);
+	mt_event_allocated(t, entry, functions[which], p, a ? a : 1);
 	return p;
 }
 
@@ -400,10 +401,10 @@ static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_e
 		deallocate(which, &copy, p, b, c);
 		return;
 	}
-	mt_event_free_quick(t, kinds[which], (void *)p);
+	mt_event_free_quick(t, functions[which], (void *)p);
 }
 
-#define X(id, symbol, kind) \
+#define X(id, symbol, function) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
@@ -413,7 +414,7 @@ static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_e
 MT_OPERATORS(X)
 #undef X
 
-#define X(id, symbol, kind) \
+#define X(id, symbol, function) \
 	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
 	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \

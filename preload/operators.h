@@ -10,20 +10,22 @@ void mt_operators_find(void);
 struct mt_pending {
 	struct mt_entry entry;
 	uint64_t size, start, end;
-	uint32_t kind;
+	uint32_t function;
 };
 
-/* In t->pending_kind: the operator rounds the size up before it allocates; what it was asked for is
- * t->pending_size. */
+/* In t->pending_function: the operator rounds the size up before it allocates; what it was asked
+ * for is t->pending_size. */
 #define MT_PENDING_ROUNDS 0x100u
 
-/* An allocation inside the real operator new is that of the operator: its kind is t->pending_kind,
- * its caller's state t->pending. False: this allocation is not the operator's. */
+/* An allocation inside the real operator new is that of the operator: its function is
+ * t->pending_function, its caller's state t->pending. False: this allocation is not the
+ * operator's. */
 bool mt_operators_take(struct mt_thread_state *, const struct mt_entry *entry, size_t size);
 /* Before a call of code in [start, end), and after it: true when an allocation in it has been
  * taken. */
 void mt_pending_begin(struct mt_thread_state *, struct mt_pending *before,
-	const struct mt_entry *entry, uint32_t kind, uint64_t size, uint64_t start, uint64_t end);
+	const struct mt_entry *entry, uint32_t function, uint64_t size, uint64_t start,
+	uint64_t end);
 bool mt_pending_end(struct mt_thread_state *, const struct mt_pending *before);
 
 /* Whether a call that this thread has made of code in [start, end) is still under way, and entry

@@ -15,7 +15,7 @@
 #define FRAMES_MAX 65536 /* an allocator's function and what it calls take less stack than this */
 
 enum function {
-#define X(family, symbol, shape, kind) FUNCTION_##symbol,
+#define X(family, symbol, shape, function) FUNCTION_##symbol,
 	MT_PREFIXED(X) FUNCTION_COUNT,
 #undef X
 };
@@ -23,10 +23,10 @@ enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC };
 
 static const struct {
 	const char *name;
-	uint8_t family, shape, kind;
+	uint8_t family, shape, function;
 } functions[FUNCTION_COUNT] = {
-#define X(family, symbol, shape, kind) \
-	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_KIND_##kind},
+#define X(family, symbol, shape, function) \
+	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_FUNCTION_##function},
 	MT_PREFIXED(X)
 #undef X
 };
@@ -108,9 +108,9 @@ static void *plain(const struct call *call)
 
 	switch ((enum mt_shape)functions[call->which].shape) {
 	case MT_SHAPE_SIZE:
-		if (functions[call->which].kind == MT_KIND_VALLOC)
+		if (functions[call->which].function == MT_FUNCTION_VALLOC)
 			return real->valloc(a);
-		return functions[call->which].kind == MT_KIND_PVALLOC
+		return functions[call->which].function == MT_FUNCTION_PVALLOC
 			? real->pvalloc(a)
 			: real->malloc(a);
 	case MT_SHAPE_ZERO: return real->calloc(1, a);
@@ -227,15 +227,15 @@ static void *forward(struct mt_thread_state *t, const struct call *call)
 static void record(struct mt_thread_state *t, const struct call *call, enum mt_record_type type,
 	void *p, size_t size)
 {
-	enum mt_kind kind = functions[call->which].kind;
+	enum mt_function_id function = functions[call->which].function;
 
 	if (call->real)
-		mt_event_block(t, &call->entry, kind, type, (uint64_t)p, size,
+		mt_event_block(t, &call->entry, function, type, (uint64_t)p, size,
 			mt_allocator_usable_of(call->real, p, size));
 	else if (type == MT_RECORD_ALLOC)
-		mt_event_allocation(t, &call->entry, kind, p, size);
+		mt_event_allocation(t, &call->entry, function, p, size);
 	else
-		mt_event_reallocation(t, &call->entry, kind, p, (void *)call->a, size);
+		mt_event_reallocation(t, &call->entry, function, p, (void *)call->a, size);
 }
 
 static size_t product(size_t count, size_t size)
@@ -272,7 +272,7 @@ static void *allocate(struct mt_thread_state *t, const struct call *call)
 		result = plain(call);
 		taken = false;
 	} else {
-		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind,
+		mt_pending_begin(t, &before, &call->entry, functions[call->which].function,
 			size_of(call, NULL), call->start, call->end);
 		result = forward(t, call);
 		taken = mt_pending_end(t, &before);
@@ -289,13 +289,13 @@ static void *allocate(struct mt_thread_state *t, const struct call *call)
 static void *resize(struct mt_thread_state *t, const struct call *call)
 {
 	size_t size = size_of(call, NULL);
-	enum mt_kind kind = functions[call->which].kind;
+	enum mt_function_id function = functions[call->which].function;
 	void *old = (void *)call->a, *p;
 	bool recorded;
 
 	if (!old)
 		return allocate(t, call);
-	recorded = mt_event_free(t, &call->entry, kind, old,
+	recorded = mt_event_free(t, &call->entry, function, old,
 		size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
 	p = forward(t, call);
 	if (!mt_tls.self)
@@ -308,9 +308,9 @@ static void *resize(struct mt_thread_state *t, const struct call *call)
 	if (p)
 		record(t, call, MT_RECORD_REALLOC, p, size);
 	else
-		mt_event_reallocation(t, &call->entry, kind, NULL, old, 0);
+		mt_event_reallocation(t, &call->entry, function, NULL, old, 0);
 	if (!p && functions[call->which].shape == MT_SHAPE_RESIZE_OR_FREE)
-		mt_event_free(t, &call->entry, kind, old, MT_RECORD_FREE);
+		mt_event_free(t, &call->entry, function, old, MT_RECORD_FREE);
 	return p;
 }
 
@@ -321,7 +321,7 @@ static void *release(struct mt_thread_state *t, const struct call *call)
 
 	if (!p)
 		return forward(t, call);
-	mt_event_free(t, &call->entry, functions[call->which].kind, p, MT_RECORD_FREE);
+	mt_event_free(t, &call->entry, functions[call->which].function, p, MT_RECORD_FREE);
 	t->freeing = (struct mt_freeing){p, 0, call->entry}; /* should it call free */
 	result = forward(t, call);
 	t->freeing = before;
@@ -388,7 +388,7 @@ static void *called(struct call *call)
 	}
 }
 
-#define X(family, symbol, shape, kind) \
+#define X(family, symbol, shape, function) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \

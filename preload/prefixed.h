@@ -27,7 +27,7 @@ enum mt_shape {
 	MT_SHAPE_FREE,           /* (block, ...) */
 };
 
-/* X(family, symbol, shape, kind); the kind says what may free it: mi_free what mi_new has
+/* X(family, symbol, shape, function); the function says what may free it: mi_free what mi_new has
  * allocated */
 #define MT_PREFIXED_C(X, family, prefix) \
 	X(family, prefix##malloc, SIZE, MALLOC) \

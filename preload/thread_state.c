@@ -239,7 +239,7 @@ static struct mt_thread_state *recycle(int32_t tid, bool silent)
 			mt_thread_recover(t);
 		mt_branch_forget_memo(t);
 		mt_branch_forget(t);
-		t->pending_kind = 0;
+		t->pending_function = 0;
 		t->freeing.p = NULL;
 		t->outer.sp = 0;
 		return t;

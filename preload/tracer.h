@@ -94,7 +94,7 @@ enum mt_operator {
 	X(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, DELETE_ARRAY) \
 	X(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, DELETE_ARRAY) \
 	X(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY)
-#define X(id, symbol, kind) MT_OPERATOR_##id,
+#define X(id, symbol, function) MT_OPERATOR_##id,
 	MT_OPERATORS(X) MT_DELETE_OPERATORS(X) MT_OPERATOR_COUNT,
 #undef X
 };
@@ -251,7 +251,7 @@ struct mt_unwind_frame_words {
 /* A block that a call under way frees: our free need not record it, or not as a free of its own. */
 struct mt_freeing {
 	void *p;
-	uint32_t kind; /* to record it with should it come to a free; 0: it is recorded */
+	uint32_t function; /* to record it with should it come to a free; 0: it is recorded */
 	struct mt_entry entry;
 };
 
@@ -288,7 +288,7 @@ struct mt_thread_state {
 	/* a call under way that may end in our malloc or free: operator new or delete, another
 	 * allocator's function */
 	struct mt_entry pending;
-	uint32_t pending_kind;
+	uint32_t pending_function;
 	uint64_t pending_size, pending_start, pending_end; /* the code that it has called */
 	struct mt_freeing freeing;
 	struct mt_entry outer;           /* of another allocator's function */

@@ -283,7 +283,8 @@ MT_COLD void mt_unwind_count(enum mt_cut cut)
 		mt_count(MT_COUNTER_CUT_BY_DEPTH, 1);
 }
 
-uint32_t mt_unwind_anew(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind)
+uint32_t mt_unwind_anew(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
 	uint32_t limit = t->capacity, node, leaf, root = MT_NODE_ROOT;
@@ -329,17 +330,18 @@ uint32_t mt_unwind_anew(struct mt_thread_state *t, const struct mt_entry *entry,
 		mt_branch_forget_memo(t);
 	if (mt_unlikely(mt_tracer.check))
 		mt_check(t, entry, node);
-	leaf = mt_tree_child(node, kind);
-	mt_branch_keep(t, entry, kind, c.left, leaf);
+	leaf = mt_tree_child(node, function);
+	mt_branch_keep(t, entry, function, c.left, leaf);
 	return leaf;
 }
 
-uint32_t mt_unwind(struct mt_thread_state *t, const struct mt_entry *entry, enum mt_kind kind)
+uint32_t mt_unwind(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function)
 {
-	const struct mt_branch *branch = mt_branch_find(t, entry, kind);
+	const struct mt_branch *branch = mt_branch_find(t, entry, function);
 
 	if (mt_unlikely(!branch))
-		return mt_unwind_anew(t, entry, kind);
+		return mt_unwind_anew(t, entry, function);
 	if (mt_unlikely(mt_tracer.check))
 		mt_check(t, entry, branch->node);
 	return branch->leaf;
@@ -370,11 +372,11 @@ void mt_walk(struct mt_thread_state *t, const struct mt_entry *entry, struct mt_
 	walk->cut = cut_of(last, rule, depth);
 }
 
-uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind)
+uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_function_id function)
 {
 	uint32_t node = walk->cut ? MT_PC_CUT : MT_NODE_ROOT;
 
 	for (uint32_t i = walk->count; i-- > 0;)
 		node = mt_tree_child(node, walk->pcs[i]);
-	return mt_tree_child(node, kind);
+	return mt_tree_child(node, function);
 }

@@ -4,11 +4,13 @@
 
 #include "preload/tracer.h"
 
-/* Node of the stack that begins with entry, with the kind of the call as its leaf. For the
+/* Node of the stack that begins with entry, with the function that was called as its leaf. For the
  * outermost event of a thread: reads and renews the thread's memo. */
-uint32_t mt_unwind(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind);
+uint32_t mt_unwind(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function);
 /* The same where no branch answers. */
-uint32_t mt_unwind_anew(struct mt_thread_state *, const struct mt_entry *entry, enum mt_kind kind);
+uint32_t mt_unwind_anew(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function);
 
 /* A stack walked frame by frame, innermost first, without the tracer's own frames. */
 struct mt_walk {
@@ -21,6 +23,6 @@ struct mt_walk {
 /* Counts a stack that is cut. */
 void mt_unwind_count(enum mt_cut);
 void mt_walk(struct mt_thread_state *, const struct mt_entry *entry, struct mt_walk *walk);
-uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind);
+uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_function_id function);
 
 #endif

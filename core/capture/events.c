@@ -11,11 +11,11 @@
 
 /* One event into the trace. */
 HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
-	enum mt_event_type type, uint16_t kind, uint64_t previous)
+	enum mt_event_type type, uint16_t function, uint64_t previous)
 {
 	if (!m->writer)
 		return;
-	mt_event_fill(mt_trace_writer_next(m->writer), m, r, b, type, kind, previous);
+	mt_event_fill(mt_trace_writer_next(m->writer), m, r, b, type, function, previous);
 	if (__builtin_expect(++m->unflushed >= m->block_events, 0) && m->flush)
 		m->flush(m->context);
 }
@@ -162,7 +162,7 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_c
 		mt_block_copy_keep(m, cell);
 	if (function)
 		emit_end_of(m, r, cell, MT_EVENT_FREE, function, wire_node);
-	else if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
+	else if (__builtin_expect(wire_node < MT_FUNCTION_COUNT, 1))
 		emit(m, r, cell, MT_EVENT_FREE, (uint8_t)wire_node, 0);
 	else
 		emit_end(m, r, cell, MT_EVENT_FREE, wire_node);
@@ -199,7 +199,7 @@ HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 
 	r->open = NULL;
 	if (cell)
-		end_block(m, r, cell, MT_KIND_NONE, d->node);
+		end_block(m, r, cell, MT_FUNCTION_NONE, d->node);
 	return cell != NULL;
 }
 
@@ -341,7 +341,7 @@ static void note_implied(struct mt_merge *m, const struct mt_ring *r, unsigned d
 	mt_model_free(m->model, &block, m->now_ns);
 	if (block.number < m->copied_before)
 		mt_block_copy_keep(m, cell);
-	emit(m, r, cell, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
+	emit(m, r, cell, MT_EVENT_IMPLIED_FREE, MT_FUNCTION_FREE, 0);
 	if (domain == MT_DOMAIN_POOL) {
 		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;
 		return;
@@ -392,7 +392,7 @@ HOT void on_change(struct mt_merge *m, struct mt_ring *r, const struct mt_decode
 {
 	struct mt_live_table_place place;
 	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place, MT_DOMAIN_HEAP,
-		MT_KIND_NONE};
+		MT_FUNCTION_NONE};
 
 	mt_block_change(&by_address, &c, change);
 }

@@ -37,10 +37,10 @@ static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge 
  * takes it from no event, and setting it costs 1 % of the recorder's instructions. */
 static inline __attribute__((always_inline)) void mt_event_fill(struct mt_event *e,
 	const struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
-	enum mt_event_type type, uint16_t kind, uint64_t previous)
+	enum mt_event_type type, uint16_t function, uint64_t previous)
 {
 	e->type = (uint8_t)type;
-	e->kind = kind;
+	e->function = function;
 	e->thread = r->thread;
 	e->group = b->group;
 	e->time_ns = m->now_ns;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_SLACK 16 /* kind, cut mark, and what a signal frame adds */
+#define DEPTH_SLACK 16 /* function, cut mark, and what a signal frame adds */
 
 #define load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
@@ -175,7 +175,7 @@ static uint32_t intern_pc(struct mt_id_map *t, const struct mt_pc *pc)
 static uint32_t find_pc(struct mt_id_map *t, uint32_t id)
 {
 	if (id < MT_PC_FIRST) {
-		if ((id > MT_KIND_NONE && id < MT_KIND_COUNT) || id >= MT_PC_CUT)
+		if ((id > MT_FUNCTION_NONE && id < MT_FUNCTION_COUNT) || id >= MT_PC_CUT)
 			return id;
 		invalid(t);
 		return MT_PC_CUT;
@@ -269,8 +269,8 @@ uint32_t mt_id_map_group_slow(struct mt_id_map *t, uint32_t node)
 {
 	uint32_t leaf = find_node(t, node), pc = t->profile->nodes[leaf].pc;
 
-	if (leaf == 0 || (pc >= MT_KIND_COUNT && pc != MT_PC_TABLE_FULL && pc != MT_PC_CUT)) {
-		invalid(t); /* its leaf is not a kind */
+	if (leaf == 0 || (pc >= MT_FUNCTION_COUNT && pc != MT_PC_TABLE_FULL && pc != MT_PC_CUT)) {
+		invalid(t); /* its leaf is not a function */
 		leaf = intern_node(t, 0, MT_PC_CUT);
 	}
 	if (!t->info[leaf].group)
@@ -315,7 +315,7 @@ uint16_t mt_id_map_kind_slow(const struct mt_id_map *t, uint32_t node)
 		pc = load(&((const struct mt_wire_node *)(const void *)mt_segment_entry(t->segment,
 				    nodes, node))
 				   ->pc);
-	return pc < MT_KIND_COUNT ? (uint16_t)pc : MT_KIND_FREE;
+	return pc < MT_FUNCTION_COUNT ? (uint16_t)pc : MT_FUNCTION_FREE;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

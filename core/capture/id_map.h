@@ -29,7 +29,7 @@ struct mt_id_map {
 void mt_id_map_init(struct mt_id_map *, const struct mt_segment *, struct mt_profile *);
 void mt_id_map_free(struct mt_id_map *);
 uint32_t mt_id_map_group_slow(struct mt_id_map *, uint32_t node);
-/* The node in the profile; its leaf is a kind, or node 0. */
+/* The node in the profile; its leaf is a function, or node 0. */
 uint32_t mt_id_map_node(struct mt_id_map *, uint32_t node);
 uint32_t mt_id_map_thread(struct mt_id_map *, uint32_t thread);
 /* String id of the path of the module that the tracer has met at an address; 0: none. */
@@ -51,7 +51,7 @@ uint32_t mt_id_map_group_of(struct mt_id_map *, uint32_t node, unsigned function
 /* Kind of a free, from its node. */
 static inline uint16_t mt_id_map_kind(const struct mt_id_map *t, uint32_t node)
 {
-	return node < MT_KIND_COUNT ? (uint16_t)node : mt_id_map_kind_slow(t, node);
+	return node < MT_FUNCTION_COUNT ? (uint16_t)node : mt_id_map_kind_slow(t, node);
 }
 
 #endif

@@ -14,9 +14,9 @@ static struct mt_info *info_of(struct mt_merge *m)
 	return &m->model->profile->info;
 }
 
-static unsigned kind_of(const struct mt_merge *m, const struct mt_decoded *d, uint32_t node)
+static unsigned function_of(const struct mt_merge *m, const struct mt_decoded *d, uint32_t node)
 {
-	if (d->pointer > MT_KIND_NONE && d->pointer < MT_KIND_COUNT)
+	if (d->pointer > MT_FUNCTION_NONE && d->pointer < MT_FUNCTION_COUNT)
 		return (unsigned)d->pointer;
 	return m->model->profile->nodes[node].pc;
 }
@@ -48,9 +48,9 @@ static void publish_maps(struct mt_merge *m)
 }
 
 /* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
-static uint64_t mapped_length(uint64_t length, unsigned kind)
+static uint64_t mapped_length(uint64_t length, unsigned function)
 {
-	return kind == MT_KIND_BRK || length > UINT64_MAX - PAGE
+	return function == MT_FUNCTION_BRK || length > UINT64_MAX - PAGE
 		? length
 		: (length + PAGE - 1) / PAGE * PAGE;
 }
@@ -66,8 +66,8 @@ static struct mt_unmap *find_unmap(struct mt_ring *r, uint64_t address, uint64_t
 	return NULL;
 }
 
-static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind,
-	uint32_t node)
+static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values,
+	unsigned function, uint32_t node)
 {
 	struct mt_unmap *u = &r->unmaps[r->unmap_count++ % MT_RING_UNMAPS];
 
@@ -75,7 +75,7 @@ static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *valu
 	u->length = values[1];
 	u->removed.count = 0;
 	u->open = true;
-	mt_maps_remove(&m->maps, values[0], mapped_length(values[1], kind), &u->removed);
+	mt_maps_remove(&m->maps, values[0], mapped_length(values[1], function), &u->removed);
 	info_of(m)->unmaps++;
 	add_entry(m, r, MT_LOG_UNMAP, node, values, 2);
 }
@@ -104,12 +104,12 @@ static bool is_range(struct mt_merge *m, const struct mt_map *map)
 	return false;
 }
 
-static void on_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind,
+static void on_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned function,
 	uint32_t node)
 {
 	struct mt_map map = {
 		.address = values[0],
-		.length = mapped_length(values[1], kind),
+		.length = mapped_length(values[1], function),
 		.time_ns = m->now_ns,
 		.node = node,
 		.protection = (uint32_t)values[2],
@@ -120,7 +120,7 @@ static void on_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values
 	if (!is_range(m, &map))
 		return;
 	replaced = mt_maps_add(&m->maps, &map);
-	if (kind == MT_KIND_MMAP && !(map.flags & MAP_FIXED))
+	if (function == MT_FUNCTION_MMAP && !(map.flags & MAP_FIXED))
 		info_of(m)->implied_unmaps += replaced;
 	info_of(m)->maps++;
 	add_entry(m, r, MT_LOG_MAP, node, values, 4);
@@ -155,7 +155,7 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 	struct mt_unmap *u = taken ? find_unmap(r, from, taken) : NULL;
 	struct mt_map unknown = {
 		.address = values[0],
-		.length = mapped_length(values[1], MT_KIND_MREMAP),
+		.length = mapped_length(values[1], MT_FUNCTION_MREMAP),
 		.time_ns = m->now_ns,
 		.node = node,
 		.protection = PROT_READ | PROT_WRITE,
@@ -176,7 +176,7 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 		shares->count = 1;
 	}
 	if (shares->count) {
-		move_shares(shares, from, mapped_length(taken ? taken : stays, MT_KIND_MREMAP),
+		move_shares(shares, from, mapped_length(taken ? taken : stays, MT_FUNCTION_MREMAP),
 			unknown.address, unknown.length);
 		mt_maps_add_list(&m->maps, shares);
 	} else if (!x->paused) { /* of what was mapped before the recording nothing is known */
@@ -210,15 +210,15 @@ static void on_gap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values
 }
 
 static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt_extensions *x,
-	unsigned kind, uint32_t node)
+	unsigned function, uint32_t node)
 {
 	struct mt_log_entry e = {
 		.time_ns = m->now_ns,
 		.thread = r->thread,
 		.node = node,
-		.type = kind == MT_KIND_PAUSE    ? MT_LOG_PAUSE
-			: kind == MT_KIND_RESUME ? MT_LOG_RESUME
-						 : MT_LOG_MARKER,
+		.type = function == MT_FUNCTION_PAUSE    ? MT_LOG_PAUSE
+			: function == MT_FUNCTION_RESUME ? MT_LOG_RESUME
+							 : MT_LOG_MARKER,
 	};
 	const char *text = (const char *)x->values;
 	size_t len = strnlen(text, x->value_count * sizeof *x->values);
@@ -252,22 +252,22 @@ void mt_merge_pause(struct mt_merge *m, bool paused, uint64_t time_ns)
 void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
 	uint32_t node = d->type == MT_DECODED_GAP ? 0 : mt_id_map_node(&m->tables, d->node);
-	unsigned kind = kind_of(m, d, node);
+	unsigned function = function_of(m, d, node);
 	struct mt_extensions x;
 
 	mt_ring_extensions(r, r->consumed, d->end, &x); /* values that are gone by now are zeroes */
 	switch (d->type) {
 	case MT_DECODED_GAP: on_gap(m, r, x.values); break;
 	case MT_DECODED_MAP:
-		if (kind == MT_KIND_MREMAP)
+		if (function == MT_FUNCTION_MREMAP)
 			on_remap(m, r, &x, node);
 		else
-			on_map(m, r, x.values, kind, node);
+			on_map(m, r, x.values, function, node);
 		break;
-	case MT_DECODED_UNMAP: on_unmap(m, r, x.values, kind, node); break;
+	case MT_DECODED_UNMAP: on_unmap(m, r, x.values, function, node); break;
 	case MT_DECODED_UNMAP_FAILED: on_unmap_failed(m, r, x.values, node); break;
 	case MT_DECODED_CALL: add_entry(m, r, MT_LOG_CALL, node, x.values, 3); break;
-	case MT_DECODED_USER: on_user(m, r, &x, kind, node); break;
+	case MT_DECODED_USER: on_user(m, r, &x, function, node); break;
 	}
 	publish_maps(m);
 }

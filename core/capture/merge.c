@@ -522,9 +522,9 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 
 #define OWN_BYTES 4096 /* a malloc that passes calls on is not larger */
 
-static bool is_allocation(uint32_t kind)
+static bool is_allocation(uint32_t function)
 {
-	return kind >= MT_KIND_MALLOC && kind <= MT_KIND_NEW_ARRAY;
+	return function >= MT_FUNCTION_MALLOC && function <= MT_FUNCTION_NEW_ARRAY;
 }
 
 /* A malloc of the program's own that calls the next one is seen: recorded stacks begin in it. */

@@ -82,7 +82,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 		mt_model_pair(m->model, &v.groups[pair.group], pair.size, begin_ns);
 		if (writer)
 			mt_pair_encode(&encoder, pair.address, pair.size, pair.group,
-				(uint16_t)pair.kind);
+				(uint16_t)pair.function);
 		time = pair.end;
 		begin_ns = end_ns;
 		bytes += pair.size;

@@ -56,7 +56,7 @@ static inline struct mt_pair_groups mt_pair_groups(const struct mt_merge *m)
 struct mt_pair {
 	uint64_t address, begin, end; /* begin and end: stamps */
 	uint32_t size, group;
-	uint32_t kind; /* of the free */
+	uint32_t function; /* of the free */
 };
 
 /* time: stamp of the event before. False: the records are no pair; or its group has not been met
@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) bool mt_pair_read(const struct mt_w
 	pair->end = pair->begin + mt_wire_record_delta(end);
 	pair->size = mt_wire_record_size(begin);
 	pair->group = (node < groups.count ? groups.of[node] : 0) - 1;
-	pair->kind = mt_wire_record_node(end);
-	return mt_pairs_match(begin, end) && pair->kind < MT_KIND_COUNT
+	pair->function = mt_wire_record_node(end);
+	return mt_pairs_match(begin, end) && pair->function < MT_FUNCTION_COUNT
 		&& pair->group != UINT32_MAX;
 }
 

@@ -79,15 +79,15 @@ static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *recor
 
 static const struct {
 	uint8_t domain, role;
-} functions[MT_KIND_COUNT] = {
-#define X(id, name, domain, role, family) [MT_KIND_##id] = {MT_DOMAIN_##domain, MT_CALL_##role},
+} functions[MT_FUNCTION_COUNT] = {
+#define X(id, name, domain, role, family) [MT_FUNCTION_##id] = {MT_DOMAIN_##domain, MT_CALL_##role},
 	MT_FUNCTIONS(X)
 #undef X
 };
 
 uint8_t mt_ring_domain(unsigned function)
 {
-	mt_assert(function < MT_KIND_COUNT);
+	mt_assert(function < MT_FUNCTION_COUNT);
 	return functions[function].domain;
 }
 
@@ -110,7 +110,7 @@ static void decode_function(struct mt_decoded *d, uint64_t function)
 {
 	if (d->type == MT_DECODED_INVALID)
 		return;
-	if (function >= MT_KIND_COUNT) {
+	if (function >= MT_FUNCTION_COUNT) {
 		d->type = MT_DECODED_INVALID;
 		return;
 	}
@@ -165,7 +165,7 @@ static bool decode_slow(const struct mt_ring *r, uint64_t *position, uint64_t li
 		*time = x.has_time ? x.time : *time + mt_wire_record_delta(&record);
 		d->time = *time;
 		d->type = (uint16_t)type;
-		d->function = MT_KIND_NONE;
+		d->function = MT_FUNCTION_NONE;
 		d->node = mt_wire_record_node(&record);
 		d->end = *position;
 		if (type == MT_RECORD_MARK)

@@ -32,7 +32,7 @@ enum {
 
 struct mt_decoded {
 	uint64_t time, end; /* stamp; position behind it */
-	uint64_t pointer;   /* mark: kind of the call */
+	uint64_t pointer;   /* mark: function of the call */
 	uint64_t size;
 	uint32_t node; /* thread mark: index */
 	uint16_t type;

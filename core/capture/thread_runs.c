@@ -21,8 +21,8 @@ static void take_end(struct mt_merge *m, const struct mt_thread_run *s, struct m
 {
 	struct mt_event e;
 
-	mt_event_fill(&e, m, s->ring, &s->ring->open->cell, MT_EVENT_FREE, (uint16_t)s->pairs->kind,
-		0);
+	mt_event_fill(&e, m, s->ring, &s->ring->open->cell, MT_EVENT_FREE,
+		(uint16_t)s->pairs->function, 0);
 	mt_columns_encode(columns, &e);
 	s->ring->open = NULL;
 }
@@ -48,7 +48,8 @@ static void take_pairs(struct mt_merge *m, const struct mt_thread_run *s, uint32
 			mt_pair_encode_times(&encoder, begin_ns, end_ns);
 		}
 		mt_model_pair(m->model, &groups[pair.group], pair.size, begin_ns);
-		mt_pair_encode(&encoder, pair.address, pair.size, pair.group, (uint16_t)pair.kind);
+		mt_pair_encode(&encoder, pair.address, pair.size, pair.group,
+			(uint16_t)pair.function);
 		begin_ns = end_ns;
 		bytes += pair.size;
 	}

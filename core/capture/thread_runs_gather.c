@@ -24,14 +24,15 @@ static bool gather_end(struct mt_thread_run *s)
 		.end = r->time + mt_wire_record_delta(&record),
 		.size = (uint32_t)cell->size,
 		.group = cell->group,
-		.kind = mt_wire_record_node(&record),
+		.function = mt_wire_record_node(&record),
 	};
 	s->times[1] = pair->end;
 	s->changes[1] = -(int64_t)pair->size;
 	s->size_max = pair->size;
 	s->lowest = s->highest = pair->address;
 	return r->decoded < r->limit && pair->address && pair->size == cell->size
-		&& pair->kind < MT_KIND_COUNT && mt_pairs_is_end(&record, pair->address >> 3);
+		&& pair->function < MT_FUNCTION_COUNT
+		&& mt_pairs_is_end(&record, pair->address >> 3);
 }
 
 /* Reads up to so many pairs that end before a stamp. Returns up to when that is all there is. */

@@ -91,10 +91,11 @@ uint32_t mt_build_node(struct mt_build *b, uint32_t parent, uint32_t pc)
 	return *slot;
 }
 
-uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned kind)
+uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned function)
 {
-	mt_assert(b->source->domains & (kind == MT_KIND_POOL ? MT_SOURCE_POOLS : MT_SOURCE_HEAP));
-	uint32_t leaf = mt_build_node(b, node, kind);
+	mt_assert(b->source->domains
+		& (function == MT_FUNCTION_POOL ? MT_SOURCE_POOLS : MT_SOURCE_HEAP));
+	uint32_t leaf = mt_build_node(b, node, function);
 
 	while (b->group_of_count <= leaf) {
 		uint32_t wanted = b->group_of_count ? 2 * b->group_of_count : 1024;

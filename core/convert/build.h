@@ -47,7 +47,7 @@ uint64_t mt_build_memory(const struct mt_build *);
 /* The node, which is made where it is not there yet. */
 uint32_t mt_build_node(struct mt_build *, uint32_t parent, uint32_t pc);
 /* The group of a backtrace (node) and a kind of call. */
-uint32_t mt_build_group(struct mt_build *, uint32_t node, unsigned kind);
+uint32_t mt_build_group(struct mt_build *, uint32_t node, unsigned function);
 void mt_build_time(struct mt_build *, uint64_t ns); /* never goes back */
 void mt_build_rss(struct mt_build *, uint64_t bytes);
 /* live: the head of a list of blocks that the recording cannot tell apart: of one group and size,

@@ -170,8 +170,8 @@ static uint32_t module_at(struct heaptrack *h, uint32_t id)
 static uint8_t kind_of_operator(const char *function)
 {
 	if (!strncmp(function, "operator new[](", 15))
-		return MT_KIND_NEW_ARRAY;
-	return !strncmp(function, "operator new(", 13) ? MT_KIND_NEW : MT_KIND_NONE;
+		return MT_FUNCTION_NEW_ARRAY;
+	return !strncmp(function, "operator new(", 13) ? MT_FUNCTION_NEW : MT_FUNCTION_NONE;
 }
 
 /* The frames of an address, innermost first; where there is no name, the address is it. */
@@ -228,7 +228,7 @@ static const char *read_ip(struct heaptrack *h, struct cursor *c)
 	mt_symbols_set(s, pc, first);
 	MT_GROW(h->operators, h->ip_count, h->operator_capacity);
 	h->operators[h->ip_count++] = count > 1
-		? MT_KIND_NONE
+		? MT_FUNCTION_NONE
 		: kind_of_operator(mt_strings_get(&s->strings, s->frames[first].function));
 	return NULL;
 }
@@ -289,7 +289,7 @@ static const char *read_info(struct heaptrack *h, struct cursor *c)
 {
 	struct heaptrack_info info = {0};
 	const struct mt_profile *p = &h->build->profile;
-	unsigned kind = MT_KIND_NONE;
+	unsigned function = MT_FUNCTION_NONE;
 	uint32_t trace;
 
 	if (!number(c, SIZE_MAX_BYTES, &info.size) || !index_of(c, h->trace_count, &trace))
@@ -300,8 +300,8 @@ static const char *read_info(struct heaptrack *h, struct cursor *c)
 
 	for (uint8_t next; node && (next = h->operators[p->nodes[node].pc - MT_PC_FIRST]);
 		node = p->nodes[node].parent)
-		kind = next;
-	info.group = mt_build_group(h->build, node, kind);
+		function = next;
+	info.group = mt_build_group(h->build, node, function);
 	MT_GROW(h->infos, h->info_count, h->info_capacity);
 	h->infos[h->info_count] = info;
 	h->infos[h->info_count].first = first_like(h, h->info_count);

@@ -144,9 +144,10 @@ static uint32_t write_ip(struct heaptrack *h, uint32_t pc)
  * within. */
 static const char *operator_name(unsigned kind)
 {
-	return kind == MT_KIND_NEW          ? "operator new(unsigned long)"
-		: kind == MT_KIND_NEW_ARRAY ? "operator new[](unsigned long)"
-					    : NULL;
+	return kind == MT_FUNCTION_NEW ? "operator new(unsigned long)"
+		: kind == MT_FUNCTION_NEW_ARRAY
+		? "operator new[](unsigned long)"
+		: NULL;
 }
 
 static uint32_t ip_of(struct heaptrack *h, uint32_t pc)

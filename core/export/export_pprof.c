@@ -120,7 +120,7 @@ static uint32_t location(struct pprof *p, uint32_t pc)
 	mt_proto_number(&message, LOCATION_MAPPING,
 		module < profile->module_count ? module + 1 : 0);
 	mt_proto_number(&message, LOCATION_ADDRESS, profile->pcs[pc].address);
-	if (pc == MT_KIND_NONE) {
+	if (pc == MT_FUNCTION_NONE) {
 		frame = (struct mt_backtrace_frame){
 			.function = MT_EXPORT_NO_STACK,
 			.raw_function = "",
@@ -148,7 +148,7 @@ static void put_sample(struct pprof *p, uint32_t id)
 	uint32_t node = profile->nodes[group->node].parent;
 
 	if (node == MT_NODE_ROOT)
-		mt_proto_varint(&p->packed, location(p, MT_KIND_NONE));
+		mt_proto_varint(&p->packed, location(p, MT_FUNCTION_NONE));
 	for (; node != MT_NODE_ROOT; node = profile->nodes[node].parent)
 		mt_proto_varint(&p->packed, location(p, profile->nodes[node].pc));
 	mt_proto_message(&p->part, SAMPLE_LOCATION, &p->packed);
@@ -158,7 +158,8 @@ static void put_sample(struct pprof *p, uint32_t id)
 	mt_proto_message(&p->part, SAMPLE_VALUE, &p->packed);
 	mt_proto_number(&p->inner, LABEL_KEY, string(p, "kind"));
 	mt_proto_number(&p->inner, LABEL_TEXT,
-		string(p, mt_profile_function_name(profile, mt_profile_group_kind(profile, id))));
+		string(p,
+			mt_profile_function_name(profile, mt_profile_group_function(profile, id))));
 	mt_proto_message(&p->part, SAMPLE_LABEL, &p->inner);
 	mt_proto_message(&p->out, PROFILE_SAMPLE, &p->part);
 }

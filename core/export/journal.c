@@ -249,7 +249,7 @@ static void call_text(char *out, size_t len, const struct mt_profile *p,
 	char number[24];
 	const char *name = mt_journal_parameter((int)e->values[0]);
 
-	if (mt_profile_log_kind(p, e) == MT_KIND_MALLOC_TRIM) {
+	if (mt_profile_log_function(p, e) == MT_FUNCTION_MALLOC_TRIM) {
 		snprintf(out, len, "malloc_trim(%llu) returned %d",
 			(unsigned long long)e->values[0], (int)e->values[2]);
 		return;

@@ -25,7 +25,7 @@ static uint32_t thread_id(const struct mt_report *report, uint32_t thread)
 static const char *kind_of(const struct mt_report *report, const struct mt_allocation *a)
 {
 	return mt_profile_function_name(report->profile,
-		mt_profile_group_kind(report->profile, a->group));
+		mt_profile_group_function(report->profile, a->group));
 }
 
 /* The innermost function of the program's own, for people. */
@@ -72,12 +72,12 @@ static uint64_t usable_of(const struct mt_report *report, const struct mt_alloca
 	return a->size + mt_model_slack(whole, a->group, a->size, a->usable);
 }
 
-static const char *end_kind(const struct mt_report *report, const struct mt_allocation *a)
+static const char *end_function(const struct mt_report *report, const struct mt_allocation *a)
 {
 	return a->end_ns == MT_LIVE ? ""
-		: a->end_kind == MT_KIND_NONE
+		: a->end_function == MT_FUNCTION_NONE
 		? "lost"
-		: mt_profile_function_name(report->profile, a->end_kind);
+		: mt_profile_function_name(report->profile, a->end_function);
 }
 
 /* ---- blocks ---- */
@@ -110,7 +110,7 @@ static void block_json(struct mt_json *json, const struct mt_report *report,
 		mt_json_open(json, '{');
 		mt_json_put_seconds(json, "timestamp", a->end_ns);
 		mt_json_put_number(json, "thread", thread_id(report, a->end_thread));
-		mt_json_put_string(json, "kind", end_kind(report, a));
+		mt_json_put_string(json, "kind", end_function(report, a));
 		mt_json_close(json, '}');
 	}
 	mt_json_close(json, '}');
@@ -128,7 +128,7 @@ static void block_csv(const struct mt_report *report, const struct mt_allocation
 		(unsigned long long)a->address, (unsigned long long)a->size, start,
 		thread_id(report, a->thread), kind_of(report, a), a->group,
 		(unsigned long long)a->chain, a->position, a->chain_length, end,
-		end_kind(report, a));
+		end_function(report, a));
 	mt_report_csv_end(report);
 }
 
@@ -153,7 +153,7 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 		cells(table, "%llu", thread_id(report, a->thread));
 		cells(table, "%llu", a->group);
 		mt_table_cell(table, kind_of(report, a));
-		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_kind(report, a));
+		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_function(report, a));
 		mt_table_cell(table, function);
 		free(function);
 	}

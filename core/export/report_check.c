@@ -45,7 +45,7 @@ static void leak_json(struct mt_json *json, const struct mt_report *report,
 	mt_json_key(json, "kind");
 	mt_json_string(json,
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_json_put_number(json, "leaked_size", leak->bytes);
 	mt_json_put_number(json, "leaked_count", leak->blocks);
 	if (report->baseline) {
@@ -131,7 +131,7 @@ static void leak_text(const struct mt_report *report, const struct mt_check_leak
 	fprintf(report->out, "  %s%s in %s%s %s by %s", about, bytes, about, blocks,
 		MT_PLURAL(blocks, "block"),
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
 	if (own) {

@@ -29,7 +29,7 @@ static const char *kind_of(const struct sides *sides, const struct mt_diff_entry
 	const struct mt_profile *p = in_b ? sides->b->profile : sides->a->profile;
 
 	return mt_profile_function_name(p,
-		mt_profile_group_kind(p, in_b ? entry->group_b : entry->group_a));
+		mt_profile_group_function(p, in_b ? entry->group_b : entry->group_a));
 }
 
 /* Text leaves out what did not change. */

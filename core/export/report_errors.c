@@ -27,7 +27,8 @@ static const char *thread_name(const struct part *part, uint32_t thread)
 
 static const char *group_kind(const struct part *part, const struct mt_error *e)
 {
-	return mt_profile_function_name(part->whole, mt_profile_group_kind(part->whole, e->group));
+	return mt_profile_function_name(part->whole,
+		mt_profile_group_function(part->whole, e->group));
 }
 
 /* The stack of a call; of the allocation, its group's node. */
@@ -40,7 +41,7 @@ static void take_stack(struct part *part, uint32_t node)
 
 /* ---- text ---- */
 
-static void put_call(struct part *part, const char *verb, uint32_t kind,
+static void put_call(struct part *part, const char *verb, uint32_t function,
 	const struct mt_error_call *call)
 {
 	FILE *out = part->report->out;
@@ -48,7 +49,8 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 
 	mt_report_number(when, part->report, MT_UNIT_TIME, call->time_ns);
 	fprintf(out, "   %s by %s at %s, thread %u ", verb,
-		mt_profile_function_name(part->whole, kind), when, thread_id(part, call->thread));
+		mt_profile_function_name(part->whole, function), when,
+		thread_id(part, call->thread));
 	mt_text_put(out, MT_TEXT_LINE, thread_name(part, call->thread));
 	putc('\n', out);
 	take_stack(part, call->node);
@@ -72,9 +74,9 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 		fputs("       [its backtrace was not recorded]\n", out);
 }
 
-static bool reallocates(const struct part *part, uint32_t kind)
+static bool reallocates(const struct part *part, uint32_t function)
 {
-	return mt_profile_function(part->whole, kind)->role == MT_CALL_REALLOCATE;
+	return mt_profile_function(part->whole, function)->role == MT_CALL_REALLOCATE;
 }
 
 static void put_domains(const struct part *part, const struct mt_error *e, const char *times)
@@ -86,9 +88,9 @@ static void put_domains(const struct part *part, const struct mt_error *e, const
 		"block: %s %s",
 		group_kind(part, e),
 		mt_profile_domain_name(p, mt_profile_group_domain(p, e->group)),
-		reallocates(part, e->call.kind) ? "resized" : "freed",
-		mt_profile_function_name(p, e->call.kind),
-		mt_profile_domain_name(p, mt_profile_function(p, e->call.kind)->domain), times,
+		reallocates(part, e->call.function) ? "resized" : "freed",
+		mt_profile_function_name(p, e->call.function),
+		mt_profile_domain_name(p, mt_profile_function(p, e->call.function)->domain), times,
 		MT_PLURAL(times, "time"));
 }
 
@@ -104,8 +106,8 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 		put_domains(part, e, n[0]);
 	else if (e->type == MT_ERROR_MISMATCH)
 		fprintf(out, "allocated by %s, %s by %s: %s %s of %s in all", group_kind(part, e),
-			reallocates(part, e->call.kind) ? "resized" : "freed",
-			mt_profile_function_name(part->whole, e->call.kind), n[0],
+			reallocates(part, e->call.function) ? "resized" : "freed",
+			mt_profile_function_name(part->whole, e->call.function), n[0],
 			MT_PLURAL(n[0], "block"), n[1]);
 	else
 		fprintf(out, "%s: %s %s", mt_error_type_words(e->type), n[0],
@@ -134,7 +136,7 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 
 static void put_error(struct part *part, uint64_t rank, const struct mt_error *e)
 {
-	const char *verb = reallocates(part, e->call.kind) ? "resized" : "freed";
+	const char *verb = reallocates(part, e->call.function) ? "resized" : "freed";
 
 	put_heading(part, rank, e);
 	if (e->group != MT_NO_GROUP) {
@@ -144,16 +146,16 @@ static void put_error(struct part *part, uint64_t rank, const struct mt_error *e
 			.node = part->whole->groups[e->group].node,
 		};
 
-		put_call(part, "allocated", mt_profile_group_kind(part->whole, e->group),
+		put_call(part, "allocated", mt_profile_group_function(part->whole, e->group),
 			&allocation);
 	}
 	if (e->type == MT_ERROR_DOUBLE_FREE) {
 		if (e->before.time_ns != MT_LIVE)
-			put_call(part, reallocates(part, e->before.kind) ? "resized" : "freed",
-				e->before.kind, &e->before);
-		verb = reallocates(part, e->call.kind) ? "resized again" : "freed again";
+			put_call(part, reallocates(part, e->before.function) ? "resized" : "freed",
+				e->before.function, &e->before);
+		verb = reallocates(part, e->call.function) ? "resized again" : "freed again";
 	}
-	put_call(part, verb, e->call.kind, &e->call);
+	put_call(part, verb, e->call.function, &e->call);
 }
 
 static const char *const sums[MT_ERROR_TYPE_COUNT][2] = {
@@ -221,10 +223,10 @@ static void put_text(struct part *part, const struct mt_errors *errors, uint64_t
 
 /* ---- JSON ---- */
 
-static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind,
+static void put_json_call(struct mt_json *json, struct part *part, uint32_t function,
 	const struct mt_error_call *call)
 {
-	mt_json_put_string(json, "kind", mt_profile_function_name(part->whole, kind));
+	mt_json_put_string(json, "kind", mt_profile_function_name(part->whole, function));
 	mt_json_key(json, "timestamp");
 	if (call->time_ns == MT_LIVE)
 		mt_json_null(json);
@@ -256,7 +258,7 @@ static void put_json_block(struct mt_json *json, struct part *part, const struct
 	mt_json_put_number(json, "group", e->group);
 	mt_json_put_number(json, "number", e->number);
 	mt_json_put_number(json, "size", e->size);
-	put_json_call(json, part, mt_profile_group_kind(part->whole, e->group), &allocation);
+	put_json_call(json, part, mt_profile_group_function(part->whole, e->group), &allocation);
 	mt_json_close(json, '}');
 }
 
@@ -282,16 +284,16 @@ static void put_json_error(struct mt_json *json, struct part *part, const struct
 		mt_json_put_number(json, "offset_in_block", e->offset);
 	put_json_block(json, part, e);
 	mt_json_key(json, "free_before");
-	if (e->before.kind == MT_KIND_NONE && e->before.time_ns == 0) {
+	if (e->before.function == MT_FUNCTION_NONE && e->before.time_ns == 0) {
 		mt_json_null(json);
 	} else {
 		mt_json_open(json, '{');
-		put_json_call(json, part, e->before.kind, &e->before);
+		put_json_call(json, part, e->before.function, &e->before);
 		mt_json_close(json, '}');
 	}
 	mt_json_key(json, "free");
 	mt_json_open(json, '{');
-	put_json_call(json, part, e->call.kind, &e->call);
+	put_json_call(json, part, e->call.function, &e->call);
 	mt_json_close(json, '}');
 	mt_json_close(json, '}');
 }
@@ -363,11 +365,11 @@ static void put_csv_error(struct part *part, const struct mt_error *e)
 		fputs(",,,,,,", out);
 	}
 	if (e->type == MT_ERROR_DOUBLE_FREE)
-		put_csv_call(part, mt_profile_function_name(part->whole, e->before.kind),
+		put_csv_call(part, mt_profile_function_name(part->whole, e->before.function),
 			&e->before);
 	else
 		fputs(",,,,", out);
-	put_csv_call(part, mt_profile_function_name(part->whole, e->call.kind), &e->call);
+	put_csv_call(part, mt_profile_function_name(part->whole, e->call.function), &e->call);
 	putc('\n', out);
 }
 
@@ -375,7 +377,7 @@ static void put_csv(struct part *part, const struct mt_errors *errors, uint64_t 
 {
 	fputs("type,doubt,count,size,address,group,block_size,allocation_kind,allocation_timestamp,"
 	      "allocation_thread,allocation_backtrace,free_before_kind,free_before_timestamp,"
-	      "free_before_thread,free_before_backtrace,free_kind,"
+	      "free_before_thread,free_before_backtrace,free_function,"
 	      "free_timestamp,free_thread,free_backtrace\n",
 		part->report->out);
 	for (uint64_t i = part->report->skip; i < end; i++)

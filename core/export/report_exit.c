@@ -43,7 +43,7 @@ static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id
 	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n",
 		(unsigned long long)rank, n[0], n[1], n[2], n[3], n[4],
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		put_frame(report, &backtrace->frames[i]);

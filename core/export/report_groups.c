@@ -120,7 +120,7 @@ static void group_json(struct mt_json *json, const struct mt_metric_columns *col
 	mt_json_key(json, "kind");
 	mt_json_string(json,
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
 	mt_metric_columns_json(columns, json, &columns->of->groups[id]);
 	if (report->suppressed) {
@@ -150,7 +150,7 @@ static void group_csv(const struct mt_report *report, uint32_t id,
 
 	fprintf(report->out, "%u,%s", id,
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
 	mt_csv_field(report->out, false, frames);
 	mt_report_csv_end(report);
@@ -169,7 +169,7 @@ static void group_text(struct mt_table *table, const struct mt_metric_columns *c
 		&report->profile->groups[id]);
 	mt_table_cell(table,
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	char *frames = mt_report_one_line(report, backtrace, " < ", TEXT_FRAMES);
 
 	mt_table_cell(table, frames);

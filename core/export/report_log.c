@@ -50,7 +50,7 @@ static bool describe_map(struct row *row, const struct mt_report *report,
 	const struct mt_log_entry *e, bool exact)
 {
 	bool map = e->type == MT_LOG_MAP;
-	bool moved = mt_profile_log_kind(report->profile, e) == MT_KIND_MREMAP;
+	bool moved = mt_profile_log_function(report->profile, e) == MT_FUNCTION_MREMAP;
 
 	if (!map && e->type != MT_LOG_UNMAP && e->type != MT_LOG_UNMAP_FAILED)
 		return false;
@@ -84,7 +84,7 @@ static bool describe_call(struct row *row, const struct mt_report *report,
 	(void)exact;
 	if (e->type != MT_LOG_CALL)
 		return false;
-	if (mt_profile_log_kind(report->profile, e) == MT_KIND_MALLOC_TRIM) {
+	if (mt_profile_log_function(report->profile, e) == MT_FUNCTION_MALLOC_TRIM) {
 		snprintf(row->text[0], CELL, "pad");
 		snprintf(row->text[1], CELL, "%llu", (unsigned long long)e->values[0]);
 	} else {
@@ -200,7 +200,8 @@ static void rows(const struct mt_report *report, const struct list *list, const 
 
 	for (uint32_t i = 0; i < p->log_count; i++) {
 		const struct mt_log_entry *e = &p->log[i];
-		struct row row = {.kind = mt_profile_function_name(p, mt_profile_log_kind(p, e))};
+		struct row row = {
+			.kind = mt_profile_function_name(p, mt_profile_log_function(p, e))};
 
 		if (!matches[i]
 			|| !list->describe(&row, report, e, report->format != MT_FORMAT_TEXT)

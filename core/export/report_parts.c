@@ -454,7 +454,7 @@ uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_sel
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < groups->count; i++) {
-		uint32_t function = mt_profile_group_kind(p, groups->groups[i]);
+		uint32_t function = mt_profile_group_function(p, groups->groups[i]);
 
 		if (mt_profile_function(p, function)->role == MT_CALL_REALLOCATE)
 			most += p->groups[groups->groups[i]].allocated_count;

@@ -98,7 +98,7 @@ static void series_json(struct mt_json *json, const struct stacked *s, uint32_t 
 		mt_json_key(json, "kind");
 		mt_json_string(json,
 			mt_profile_function_name(report->profile,
-				mt_profile_group_kind(report->profile, of->group)));
+				mt_profile_group_function(report->profile, of->group)));
 		mt_backtrace_get(&backtrace, report->profile, report->symbols, of->group);
 		mt_report_json_backtrace(json, &backtrace);
 		mt_backtrace_free(&backtrace);

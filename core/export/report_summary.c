@@ -116,7 +116,7 @@ static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32
 	fprintf(report->out, "%s %s%s in %s of %s %s, by %s\n", mt_report_left(report), n[1],
 		leaked ? share : "", n[2], n[3], MT_PLURAL(n[3], "block"),
 		mt_profile_function_name(report->profile,
-			mt_profile_group_kind(report->profile, id)));
+			mt_profile_group_function(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
 		int before = fprintf(report->out, "       ");

@@ -92,7 +92,7 @@ static void put_stack(struct mt_buffer *out, const struct mt_triage_report *r,
 	const struct mt_backtrace *stack, uint32_t group)
 {
 	mt_buffer_printf(out, "    %s\n",
-		mt_profile_function_name(r->profile, mt_profile_group_kind(r->profile, group)));
+		mt_profile_function_name(r->profile, mt_profile_group_function(r->profile, group)));
 	for (uint32_t i = 0; i < stack->count; i++) {
 		const struct mt_backtrace_frame *frame = &stack->frames[i];
 

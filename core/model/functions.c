@@ -18,7 +18,7 @@ static const struct {
 	struct mt_allocator_function function;
 } functions[MT_FUNCTION_FIRST] = {
 #define X(id, name, domain, role, family) \
-	[MT_KIND_##id] = {name, {0, MT_DOMAIN_##domain, MT_CALL_##role, MT_FAMILY_##family}},
+	[MT_FUNCTION_##id] = {name, {0, MT_DOMAIN_##domain, MT_CALL_##role, MT_FAMILY_##family}},
 	MT_FUNCTIONS(X)
 #undef X
 };

@@ -62,12 +62,12 @@ struct mt_node {
 
 struct mt_fold_values; /* core/query/fold.h */
 
-/* The counters of all allocations with one identical backtrace and kind of call: one event changes
- * almost all of them, so they lie side by side. Everything else that is known of a group is a
- * column. A realloc counts as one allocation plus one free here. The sum of several groups is such
- * a struct, too. */
+/* The counters of all allocations with one identical backtrace and allocator function: one event
+ * changes almost all of them, so they lie side by side. Everything else that is known of a group
+ * is a column. A realloc counts as one allocation plus one free here. The sum of several groups
+ * is such a struct, too. */
 struct mt_group {
-	uint32_t node;  /* leaf: its pc is the kind */
+	uint32_t node;  /* leaf: its pc is the allocator function */
 	uint32_t flags; /* the model's, or those of a sum */
 	uint64_t allocated_count, allocated_bytes;
 	uint64_t live_count, live_bytes; /* "leaked" once the trace has ended */
@@ -106,11 +106,11 @@ struct mt_sample {
 };
 #define MT_SAMPLES_MAX 2048 /* when reached, pairs are merged and step_ns doubles */
 
-/* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of
- * call as its leaf, or 0; text: a string id. */
+/* What is rare: one entry each, in merge order. values by type; node: the stack with the
+ * function of call as its leaf, or 0; text: a string id. */
 enum mt_log_type {
-	/* address, length, protection | flags << 32, file offset; kind mmap, mremap (the first four
-	 * values of wire.h), brk */
+	/* address, length, protection | flags << 32, file offset; function mmap, mremap (the
+	 * first four values of wire.h), brk */
 	MT_LOG_MAP,
 	MT_LOG_UNMAP,        /* address, length */
 	MT_LOG_UNMAP_FAILED, /* address, length: the thread's last UNMAP of these did not happen */
@@ -283,7 +283,7 @@ static inline bool mt_info_estimates_times(const struct mt_info *info)
 /* Where blocks of a group were freed, when the stacks of frees are recorded. */
 struct mt_free_site {
 	uint32_t group;
-	uint32_t node; /* leaf: its pc is the kind of the free */
+	uint32_t node; /* leaf: its pc is the function of the free */
 	uint64_t count;
 };
 
@@ -374,7 +374,7 @@ static inline bool mt_profile_has_domain(const struct mt_profile *p, uint32_t do
 static inline const struct mt_allocator_function *mt_profile_function(const struct mt_profile *p,
 	uint32_t function)
 {
-	return &p->functions[function < p->function_count ? function : MT_KIND_NONE];
+	return &p->functions[function < p->function_count ? function : MT_FUNCTION_NONE];
 }
 /* Tells whether the profile defines the function that a pc with MT_PC_FLAG_FUNCTION names. */
 static inline bool mt_profile_has_function(const struct mt_profile *p, const struct mt_pc *pc)
@@ -403,13 +403,13 @@ static inline uint32_t mt_profile_node_function(const struct mt_profile *p, uint
 {
 	return mt_profile_marker_function(p, p->nodes[node].pc);
 }
-static inline unsigned mt_profile_group_kind(const struct mt_profile *p, uint32_t group)
+static inline unsigned mt_profile_group_function(const struct mt_profile *p, uint32_t group)
 {
 	return mt_profile_node_function(p, p->groups[group].node);
 }
 static inline uint32_t mt_profile_group_domain(const struct mt_profile *p, uint32_t group)
 {
-	return mt_profile_function(p, mt_profile_group_kind(p, group))->domain;
+	return mt_profile_function(p, mt_profile_group_function(p, group))->domain;
 }
 /* The address of a block that the domain knows by this key. */
 static inline uint64_t mt_domain_address(const struct mt_domain *d, uint64_t key)
@@ -432,10 +432,11 @@ static inline uint64_t mt_profile_range_live_bytes(const struct mt_profile *p, u
 {
 	return p->groups[group].live_bytes + (p->late ? p->late[group].bytes : 0);
 }
-/* The kind of call of a log entry; MT_KIND_NONE where it has no stack. */
-static inline unsigned mt_profile_log_kind(const struct mt_profile *p, const struct mt_log_entry *e)
+/* The function of a log entry; MT_FUNCTION_NONE where it has no stack. */
+static inline unsigned mt_profile_log_function(const struct mt_profile *p,
+	const struct mt_log_entry *e)
 {
-	return e->node ? mt_profile_node_function(p, e->node) : MT_KIND_NONE;
+	return e->node ? mt_profile_node_function(p, e->node) : MT_FUNCTION_NONE;
 }
 /* Tells whether blocks that a may allocate may be freed by b: the rule of mismatched frees. */
 static inline bool mt_functions_agree(const struct mt_allocator_function *a,

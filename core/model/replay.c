@@ -161,7 +161,7 @@ static inline void end_block(struct mt_replay *r, const struct mt_event *e, stru
 		mt_model_free_again(&r->model, &b, e->time_ns);
 	}
 	if (change == MT_BLOCK_IMPLIED_END)
-		*(mt_profile_group_kind(r->model.profile, b.group) == MT_KIND_POOL
+		*(mt_profile_group_function(r->model.profile, b.group) == MT_FUNCTION_POOL
 				? &r->untold_frees
 				: &r->implied_frees) += 1;
 	if (change != MT_BLOCK_RELEASE)
@@ -264,14 +264,14 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 {
 	const struct mt_profile *p = r->model.profile;
 
-	if (e->kind == MT_NOTE_USABLE && r->last == MT_REPLAY_ALLOCATED) {
+	if (e->note == MT_NOTE_USABLE && r->last == MT_REPLAY_ALLOCATED) {
 		struct mt_live_cell *c = mt_live_find(&r->live, r->next_number - 1);
 
 		if (c)
 			c->usable = e->size;
 		return 0;
 	}
-	if (e->kind != MT_NOTE_FREE_STACK
+	if (e->note != MT_NOTE_FREE_STACK
 		|| (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
 		return fault(r, "a note does not belong to the event before it");
 	if (e->size >= p->node_count || !mt_profile_is_marker(p, p->nodes[e->size].pc))
@@ -313,11 +313,11 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e, bool cho
 	case MT_EVENT_RELEASE:
 	case MT_EVENT_IMPLIED_FREE:
 	case MT_EVENT_RESTORE:
-		if (e->kind >= r->model.profile->function_count)
+		if (e->function >= r->model.profile->function_count)
 			return fault(r, undefined_function);
 		return mt_live_change(&r->live, e->number, mt_block_change_of(e), &reader, r, e);
 	case MT_EVENT_UNKNOWN_FREE:
-		if (e->kind >= r->model.profile->function_count)
+		if (e->function >= r->model.profile->function_count)
 			return fault(r, undefined_function);
 		r->unknown_frees++;
 		r->last = MT_REPLAY_FREED_UNKNOWN;

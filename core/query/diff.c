@@ -149,7 +149,7 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 	if (mt_profile_is_marker(side->profile, pc)) {
 		bool kind = pc != MT_PC_CUT && pc != MT_PC_TABLE_FULL;
 		char *text = kind && paths->any_kind
-			? mt_format("#%u", MT_KIND_NONE)
+			? mt_format("#%u", MT_FUNCTION_NONE)
 			: mt_format(pc < MT_PC_FIRST ? "#%u" : "#%u %s",
 				pc < MT_PC_FIRST ? pc : MT_PC_FIRST,
 				mt_profile_function_name(side->profile,
@@ -219,7 +219,7 @@ static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
 static bool has_unknown_kinds(const struct mt_profile *p)
 {
 	for (uint32_t i = 0; i < p->group_count; i++)
-		if (mt_profile_group_kind(p, i) == MT_KIND_NONE)
+		if (mt_profile_group_function(p, i) == MT_FUNCTION_NONE)
 			return true;
 	return false;
 }

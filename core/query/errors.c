@@ -45,8 +45,9 @@ static uint64_t hash_of(const struct mt_error *e)
 	uint64_t h = (uint64_t)e->type << 8 | (uint64_t)e->elsewhere << 7 | e->doubt;
 
 	h = (h ^ e->group) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ (uint64_t)e->before.node << 8 ^ e->before.kind) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ (uint64_t)e->call.node << 8 ^ e->call.kind) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ h >> 29 ^ (uint64_t)e->before.node << 8 ^ e->before.function)
+		* 0x9e3779b97f4a7c15ull;
+	h = (h ^ h >> 29 ^ (uint64_t)e->call.node << 8 ^ e->call.function) * 0x9e3779b97f4a7c15ull;
 	return h >> 32;
 }
 
@@ -54,8 +55,8 @@ static bool agree(const struct mt_error *a, const struct mt_error *b)
 {
 	return a->type == b->type && a->elsewhere == b->elsewhere && a->doubt == b->doubt
 		&& a->group == b->group && a->before.node == b->before.node
-		&& a->before.kind == b->before.kind && a->call.node == b->call.node
-		&& a->call.kind == b->call.kind;
+		&& a->before.function == b->before.function && a->call.node == b->call.node
+		&& a->call.function == b->call.function;
 }
 
 static void put_slot(struct hunt *h, uint32_t index)
@@ -124,7 +125,7 @@ static int visit(void *context, const struct mt_allocation *a)
 
 	if (a->end_ns == MT_LIVE
 		|| mt_functions_agree(mt_profile_function(p, h->functions[a->group]),
-			mt_profile_function(p, a->end_kind)))
+			mt_profile_function(p, a->end_function)))
 		return 0;
 	struct mt_error e = {
 		.type = MT_ERROR_MISMATCH,
@@ -140,7 +141,7 @@ static int visit(void *context, const struct mt_allocation *a)
 			{
 				.time_ns = a->end_ns,
 				.thread = a->end_thread,
-				.kind = a->end_kind,
+				.function = a->end_function,
 				.node = a->end_node,
 			},
 	};
@@ -163,10 +164,10 @@ static uint32_t operator_of(const struct mt_source *source, uint32_t node,
 	const char *name = backtrace->count ? backtrace->frames[0].raw_function : "";
 
 	if (!strncmp(name, "_Znw", 4) || !strncmp(name, "_Zdl", 4))
-		return MT_KIND_NEW;
+		return MT_FUNCTION_NEW;
 	return !strncmp(name, "_Zna", 4) || !strncmp(name, "_Zda", 4)
-		? MT_KIND_NEW_ARRAY
-		: MT_KIND_NONE;
+		? MT_FUNCTION_NEW_ARRAY
+		: MT_FUNCTION_NONE;
 }
 
 /* Whether any block was allocated by an operator new of the program's own. */
@@ -180,7 +181,8 @@ static bool has_own_operators(const struct mt_source *source, struct mt_backtrac
 		uint32_t pc = p->nodes[p->nodes[p->groups[i].node].parent].pc;
 
 		if (pc < p->pc_count && !seen[pc]++)
-			found = operator_of(source, p->groups[i].node, backtrace) != MT_KIND_NONE;
+			found = operator_of(source, p->groups[i].node, backtrace)
+				!= MT_FUNCTION_NONE;
 	}
 	free(seen);
 	return found;
@@ -189,7 +191,7 @@ static bool has_own_operators(const struct mt_source *source, struct mt_backtrac
 /* Whether the call may have been made by an operator delete that nobody saw. */
 static bool may_be_operator(const struct mt_error *e)
 {
-	return !e->call.node && e->call.kind == MT_KIND_FREE;
+	return !e->call.node && e->call.function == MT_FUNCTION_FREE;
 }
 
 /* Takes back what only looks wrong since the program has operators of its own: false. */
@@ -197,17 +199,17 @@ static bool holds(const struct hunt *h, struct mt_error *e, bool own_operators,
 	struct mt_backtrace *backtrace)
 {
 	const struct mt_profile *p = h->source->profile;
-	uint32_t kind = operator_of(h->source, p->groups[e->group].node, backtrace);
+	uint32_t function = operator_of(h->source, p->groups[e->group].node, backtrace);
 	uint32_t end =
-		e->call.node ? operator_of(h->source, e->call.node, backtrace) : MT_KIND_NONE;
+		e->call.node ? operator_of(h->source, e->call.node, backtrace) : MT_FUNCTION_NONE;
 
-	if (kind == MT_KIND_NONE)
-		kind = h->functions[e->group];
-	if (end == MT_KIND_NONE)
-		end = e->call.kind;
+	if (function == MT_FUNCTION_NONE)
+		function = h->functions[e->group];
+	if (end == MT_FUNCTION_NONE)
+		end = e->call.function;
 	if (own_operators && may_be_operator(e))
 		e->doubt = MT_ERROR_DOUBT_OPERATORS;
-	return !mt_functions_agree(mt_profile_function(p, kind), mt_profile_function(p, end));
+	return !mt_functions_agree(mt_profile_function(p, function), mt_profile_function(p, end));
 }
 
 static void judge_mismatches(struct hunt *h)
@@ -288,7 +290,7 @@ static void add_invalid_free(struct hunt *h, const struct mt_invalid_free *s)
 		e.allocated_ns = b->time_ns;
 		e.allocated_thread = b->thread;
 		if (!s->elsewhere)
-			e.before = (struct mt_error_call){b->end_ns, b->end_thread, b->end_kind,
+			e.before = (struct mt_error_call){b->end_ns, b->end_thread, b->end_function,
 				b->end_node};
 	} else if (mt_info_begins_within(&h->source->profile->info)) {
 		h->errors->inherited++;
@@ -326,8 +328,8 @@ static void sum_up(struct mt_errors *errors)
 
 		errors->sum[e->type] += e->count;
 		errors->unsure[e->type] += e->doubt ? e->count : 0;
-		errors->lacks_stacks |=
-			!e->call.node || (e->before.kind != MT_KIND_NONE && !e->before.node);
+		errors->lacks_stacks |= !e->call.node
+			|| (e->before.function != MT_FUNCTION_NONE && !e->before.node);
 	}
 }
 
@@ -365,7 +367,7 @@ int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
 
 	h.functions = mt_alloc(((size_t)p->group_count + 1) * sizeof *h.functions);
 	for (uint32_t i = 0; i < p->group_count; i++)
-		h.functions[i] = (uint16_t)mt_profile_group_kind(p, i);
+		h.functions[i] = (uint16_t)mt_profile_group_function(p, i);
 	make_slots(&h);
 	int status = look_through(&h, filter, err);
 

@@ -45,11 +45,11 @@ const char *mt_error_doubt_words(enum mt_error_doubt);
 
 struct mt_error_call {
 	uint64_t time_ns;
-	uint32_t thread, kind;
+	uint32_t thread, function;
 	uint32_t node; /* its stack; 0: it was not recorded */
 };
 
-/* All that agree in everything by which they can be told apart: group, kinds and stacks of the
+/* All that agree in everything by which they can be told apart: group, functions and stacks of the
  * calls. */
 struct mt_error {
 	enum mt_error_type type;
@@ -67,7 +67,7 @@ struct mt_error {
 	uint32_t allocated_thread;
 	/* of a free of an unknown address: so far behind the beginning of the block, which lives */
 	uint64_t offset;
-	/* of a double free: what had ended the block; else kind is MT_KIND_NONE */
+	/* of a double free: what had ended the block; else function is MT_FUNCTION_NONE */
 	struct mt_error_call before;
 	struct mt_error_call call; /* the wrong one */
 };

@@ -77,10 +77,10 @@ int mt_filter_match_calls(const struct mt_filter *filter, const struct mt_profil
 		if (!named)
 			return -EINVAL;
 		for (uint32_t g = 0; g < p->group_count; g++) {
-			uint32_t function = mt_profile_group_kind(p, g);
+			uint32_t function = mt_profile_group_function(p, g);
 			uint32_t id = fields[i] == MT_FILTER_DOMAIN ? mt_profile_group_domain(p, g)
 				: function < p->function_count      ? function
-								    : MT_KIND_NONE;
+								    : MT_FUNCTION_NONE;
 
 			matches[g] &= named[id];
 		}
@@ -101,7 +101,7 @@ void mt_filter_add_calls(struct mt_filter_candidates *out, enum mt_filter_field 
 	bool *used = mt_alloc((functions ? p->function_count : p->domain_count) * sizeof *used);
 
 	for (uint32_t g = 0; g < p->group_count; g++) {
-		uint32_t function = mt_profile_group_kind(p, g);
+		uint32_t function = mt_profile_group_function(p, g);
 
 		if (!functions)
 			used[mt_profile_group_domain(p, g)] = true;

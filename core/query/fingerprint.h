@@ -1,5 +1,5 @@
 /* A name of a group that a rebuild leaves alone: a hash of its backtrace by function names and of
- * its kind of call. Addresses, lines and files are not in it, so moved code, another build
+ * its function of call. Addresses, lines and files are not in it, so moved code, another build
  * directory and another load address do not matter; groups that differ by lines alone have one
  * fingerprint. */
 #ifndef MT_QUERY_FINGERPRINT_H

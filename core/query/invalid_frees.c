@@ -79,7 +79,7 @@ static void note(struct gathering *g, const struct mt_event *e)
 {
 	const struct mt_profile *p = g->profile;
 
-	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count
+	if (g->last && e->note == MT_NOTE_FREE_STACK && e->size < p->node_count
 		&& mt_profile_is_marker(p, p->nodes[e->size].pc))
 		g->invalid->items[g->invalid->count - 1].call.node = (uint32_t)e->size;
 	g->last = false;
@@ -197,7 +197,7 @@ static void note_next(struct mt_invalid_free *free_, const struct mt_allocation 
 		return;
 	free_->has_next = true;
 	free_->next = a->number;
-	free_->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
+	free_->swapped = a->end_ns != MT_LIVE && a->end_function == MT_FUNCTION_NONE;
 }
 
 /* A free_ that came while the block lived, by a function of another domain. */

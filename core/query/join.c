@@ -11,7 +11,7 @@
 /* A released block, until the second half of its realloc comes. */
 struct release {
 	uint64_t end_ns, between;
-	uint32_t thread, kind, node;
+	uint32_t thread, function, node;
 	bool at_peak;
 	uint32_t next_free; /* index + 1 */
 };
@@ -153,7 +153,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 
 		a->end_ns = r->end_ns;
 		a->end_thread = r->thread;
-		a->end_kind = r->kind;
+		a->end_function = r->function;
 		a->end_node = r->node;
 		a->between = r->between;
 		a->at_peak = r->at_peak;
@@ -263,7 +263,7 @@ static int release(struct join *j, const struct mt_event *e, struct mt_live_cell
 	j->releases[c->aside] = (struct release){
 		.end_ns = e->time_ns,
 		.thread = e->thread,
-		.kind = e->kind,
+		.function = e->function,
 		.between = j->sequence[c->thread] - c->thread_sequence,
 		.at_peak = at_peak(j, c->number, true),
 	};
@@ -277,7 +277,7 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 	fill(j, a, c);
 	a->end_ns = e->time_ns;
 	a->end_thread = e->thread;
-	a->end_kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind;
+	a->end_function = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->function;
 	a->between = j->sequence[c->thread] - c->thread_sequence;
 	a->at_peak = at_peak(j, c->number, true);
 	j->chosen_count -= c->chosen;
@@ -335,7 +335,7 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 
 static void note(struct join *j, const struct mt_event *e)
 {
-	if (e->kind != MT_NOTE_FREE_STACK || e->size >= j->query->source->profile->node_count)
+	if (e->note != MT_NOTE_FREE_STACK || e->size >= j->query->source->profile->node_count)
 		return;
 	if (j->waits)
 		j->waiting.end_node = (uint32_t)e->size;
@@ -435,7 +435,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	j->releases[c->aside] = (struct release){
 		.end_ns = checkpoint->time_ns,
 		.thread = b->thread,
-		.kind = MT_KIND_REALLOC,
+		.function = MT_FUNCTION_REALLOC,
 		.between = b->temporary ? 0 : between,
 	};
 	c->state = MT_BLOCK_RELEASED;

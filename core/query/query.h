@@ -356,7 +356,7 @@ int mt_select_by(struct mt_selection *, const struct mt_profile *, const struct 
 	struct mt_err *err);
 void mt_selection_free(struct mt_selection *);
 
-/* ---- backtrace of a group, expanded, innermost first, without the kind ---- */
+/* ---- backtrace of a group, expanded, innermost first, without the function ---- */
 struct mt_backtrace_frame {
 	uint32_t pc; /* pc id; MT_PC_CUT: "stack cut here" */
 	/* never NULL, "" = unknown; borrowed */
@@ -377,7 +377,7 @@ struct mt_backtrace {
 };
 void mt_backtrace_get(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *,
 	uint32_t group);
-/* Of a node whose pc is a kind: an entry of the log, a place of frees. */
+/* Of a node whose pc is a function: an entry of the log, a place of frees. */
 void mt_backtrace_of(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *,
 	uint32_t node);
 /* Where it is, as lists say: the innermost frame that is neither a usual library's nor a wrapper of

@@ -72,7 +72,8 @@ void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile,
 	out->len = 0;
 	if (by == MT_ROWS_BY_KIND)
 		mt_buffer_printf(out, "%s",
-			mt_profile_function_name(profile, mt_profile_group_kind(profile, group)));
+			mt_profile_function_name(profile,
+				mt_profile_group_function(profile, group)));
 	else if (!innermost(&frame, profile, symbols, group))
 		mt_buffer_printf(out, "[no stack]");
 	else if (by == MT_ROWS_BY_FUNCTION || (by == MT_ROWS_BY_LINE && !*frame.source))

@@ -1,5 +1,5 @@
 /* Groups put together by what they have in common: their allocating function, line, file, module or
- * kind of call. */
+ * allocator function. */
 #ifndef MT_QUERY_ROWS_H
 #define MT_QUERY_ROWS_H
 

@@ -30,8 +30,8 @@ struct mt_allocation {
 	uint64_t time_ns, end_ns; /* end_ns: MT_LIVE, or when it was freed or reallocated */
 	uint32_t group, domain;
 	uint32_t thread, end_thread;
-	/* the kind of call that freed or reallocated it; MT_KIND_NONE: live, or that was lost */
-	uint32_t end_kind;
+	/* the function that ended it; MT_FUNCTION_NONE: live, or that was lost */
+	uint32_t end_function;
 	uint32_t end_node; /* the stack of the free, where it was recorded; else 0 */
 	uint32_t marker;   /* string id of the last marker set before it; 0: none */
 	/* live at the peak of the whole heap, by the order of events; where the filter asks for

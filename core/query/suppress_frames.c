@@ -8,21 +8,21 @@
 #define NAMES_MAX 16
 static const char *const other_names[MT_FUNCTION_FIRST][NAMES_MAX] = {
 	/* what another tool recorded: it may be any of C's */
-	[MT_KIND_NONE] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
+	[MT_FUNCTION_NONE] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
 		"aligned_alloc", "memalign", "valloc", "pvalloc"},
-	[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t",
+	[MT_FUNCTION_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t",
 		"_ZnwmSt11align_val_tRKSt9nothrow_t", "_Znwj", "_ZnwjRKSt9nothrow_t",
 		"_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
-	[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
+	[MT_FUNCTION_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
 		"_ZnamSt11align_val_tRKSt9nothrow_t", "_Znaj", "_ZnajRKSt9nothrow_t",
 		"_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
-	[MT_KIND_POOL] = {"memtui_pool_alloc"},
+	[MT_FUNCTION_POOL] = {"memtui_pool_alloc"},
 };
 
 const char *mt_suppress_allocator(const struct mt_profile *p, uint32_t function, unsigned index)
 {
 	if (!mt_profile_function(p, function)->role)
-		function = MT_KIND_NONE;
+		function = MT_FUNCTION_NONE;
 	if (function < MT_FUNCTION_FIRST && other_names[function][0])
 		return index < NAMES_MAX ? other_names[function][index] : NULL;
 	return index ? NULL : mt_profile_function_name(p, function);

@@ -57,15 +57,15 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p,
 	const struct mt_backtrace *stack, uint32_t group)
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
-	uint32_t function = mt_profile_group_kind(p, group);
+	uint32_t function = mt_profile_group_function(p, group);
 	bool known = mt_profile_function(p, function)->role != MT_CALL_UNKNOWN;
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
 	char *name = mt_text_wildcards(own && is_named(own) ? own->raw_function : "", '?');
 
 	mt_buffer_printf(out,
 		"{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
-		mt_profile_function_name(p, mt_profile_group_kind(p, group)), *name ? " in " : "",
-		name, known ? mt_suppress_allocator(p, function, 0) : "*");
+		mt_profile_function_name(p, mt_profile_group_function(p, group)),
+		*name ? " in " : "", name, known ? mt_suppress_allocator(p, function, 0) : "*");
 	free(name);
 	for (uint32_t i = 0; i < frames; i++) {
 		bool below = is_named(&stack->frames[i])

@@ -14,7 +14,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_ADDRESS] = 11,
 	[MT_COLUMN_DISTANCE] = 10,
 	[MT_COLUMN_PREVIOUS] = 10,
-	[MT_COLUMN_KIND] = 3,
+	[MT_COLUMN_FUNCTION] = 3,
 	[MT_COLUMN_NOTE] = 10,
 	[MT_COLUMN_ORDER] = 4, /* a batch has two events at least */
 	[MT_COLUMN_PACE] = 3,
@@ -48,10 +48,10 @@ unsigned mt_columns_put_address(struct mt_columns *c, uint64_t difference)
 	return HEAD_ADDRESS;
 }
 
-unsigned mt_columns_put_kind(struct mt_columns *c, uint16_t kind)
+unsigned mt_columns_put_function(struct mt_columns *c, uint16_t function)
 {
-	c->at[MT_COLUMN_KIND] = mt_varint_put(c->at[MT_COLUMN_KIND], kind);
-	c->predictor.free_kind = kind;
+	c->at[MT_COLUMN_FUNCTION] = mt_varint_put(c->at[MT_COLUMN_FUNCTION], function);
+	c->predictor.free_function = function;
 	return HEAD_KIND;
 }
 

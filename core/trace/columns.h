@@ -15,7 +15,7 @@ enum mt_column {
 	MT_COLUMN_ADDRESS,
 	MT_COLUMN_DISTANCE,
 	MT_COLUMN_PREVIOUS,
-	MT_COLUMN_KIND,
+	MT_COLUMN_FUNCTION,
 	MT_COLUMN_NOTE,
 	MT_COLUMN_ORDER, /* from here on: what older traces lack */
 	MT_COLUMN_PACE,

@@ -68,7 +68,8 @@ static inline uint8_t get_byte(struct mt_decoder *d, enum mt_column column)
 
 static __attribute__((noinline)) uint16_t get_function(struct mt_decoder *d)
 {
-	uint64_t function = d->narrow ? get_byte(d, MT_COLUMN_KIND) : get_long(d, MT_COLUMN_KIND);
+	uint64_t function =
+		d->narrow ? get_byte(d, MT_COLUMN_FUNCTION) : get_long(d, MT_COLUMN_FUNCTION);
 
 	d->bad |= function > UINT16_MAX;
 	return (uint16_t)function;
@@ -125,8 +126,8 @@ static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool a
  * call tree was full. */
 static void name_pool(struct mt_event *e)
 {
-	if (e->address >> 63 && e->kind != MT_KIND_POOL)
-		e->kind = MT_KIND_POOL_FREE;
+	if (e->address >> 63 && e->function != MT_FUNCTION_POOL)
+		e->function = MT_FUNCTION_POOL_FREE;
 }
 
 static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses,
@@ -136,8 +137,8 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 	uint64_t newest = p->next_number - 1;
 
 	if (head & HEAD_KIND)
-		p->free_kind = get_function(d);
-	e->kind = p->free_kind;
+		p->free_function = get_function(d);
+	e->function = p->free_function;
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		if (addresses)
 			e->address = p->unknown_address += get_address(d);
@@ -175,7 +176,7 @@ static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
 	uint64_t *last = &d->predictor.note[(head & HEAD_NOTE) != 0];
 
 	*last += mt_unzigzag(get(d, MT_COLUMN_NOTE));
-	e->kind = (head & HEAD_NOTE) != 0;
+	e->note = (head & HEAD_NOTE) != 0;
 	e->size = *last;
 }
 

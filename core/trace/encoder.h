@@ -26,7 +26,7 @@ struct mt_columns {
 /* An entry for what was not foreseen; each returns its bit of the head byte. */
 unsigned mt_columns_put_group(struct mt_columns *, uint32_t *predicted, uint32_t group);
 unsigned mt_columns_put_address(struct mt_columns *, uint64_t difference);
-unsigned mt_columns_put_kind(struct mt_columns *, uint16_t kind);
+unsigned mt_columns_put_function(struct mt_columns *, uint16_t function);
 unsigned mt_columns_put_thread(struct mt_columns *, uint32_t thread);
 /* Returns the head byte, all of it. */
 unsigned mt_columns_put_note(struct mt_columns *, unsigned kind, uint64_t value);
@@ -111,8 +111,8 @@ static inline __attribute__((always_inline)) unsigned encode_free(struct mt_colu
 	struct predictor *p = &c->predictor;
 	unsigned head = e->type;
 
-	if (e->kind != p->free_kind)
-		head |= mt_columns_put_kind(c, e->kind);
+	if (e->function != p->free_function)
+		head |= mt_columns_put_function(c, e->function);
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		mt_columns_put_address(c, e->address - p->unknown_address);
 		p->unknown_address = e->address;
@@ -143,7 +143,7 @@ static inline __attribute__((always_inline)) void mt_columns_encode(struct mt_co
 	if (allocates(e->type))
 		head |= encode_allocation(c, e);
 	else if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
-		head |= mt_columns_put_note(c, e->kind, e->size);
+		head |= mt_columns_put_note(c, e->note, e->size);
 	else
 		head |= encode_free(c, e);
 	*c->at[MT_COLUMN_HEAD]++ = (uint8_t)head;

@@ -55,9 +55,9 @@ static inline __attribute__((always_inline)) void mt_pair_encode_times(struct mt
 	mt_columns_time(e->columns, end_ns, e->heads + 1);
 }
 
-/* kind: of the free. */
+/* function: of the free. */
 static inline __attribute__((always_inline)) void mt_pair_encode(struct mt_pair_encoder *e,
-	uint64_t address, uint64_t size, uint32_t group, uint16_t kind)
+	uint64_t address, uint64_t size, uint32_t group, uint16_t function)
 {
 	struct mt_columns *c = e->columns;
 	struct predictor *p = &c->predictor;
@@ -80,8 +80,8 @@ static inline __attribute__((always_inline)) void mt_pair_encode(struct mt_pair_
 	class->last_address = address;
 	class->top = slot;
 	p->recent[slot] = (struct recent){address, size_class, below};
-	if (kind != p->free_kind)
-		e->end |= mt_columns_put_kind(c, kind);
+	if (function != p->free_function)
+		e->end |= mt_columns_put_function(c, function);
 	*e->heads++ = (uint8_t)e->begin;
 	*e->heads++ = (uint8_t)e->end;
 	e->number++;

@@ -54,7 +54,7 @@ struct predictor {
 	uint64_t unknown_address;
 	uint64_t note[MT_NOTES]; /* value of the last */
 	uint32_t thread, thread_before, released;
-	uint16_t free_kind;
+	uint16_t free_function;
 	uint16_t context[CONTEXTS]; /* by thread: hash of the groups of its last allocations */
 	uint32_t group[GROUPS];     /* by context */
 	uint64_t size[SIZES];       /* by group */

@@ -17,7 +17,7 @@ enum mt_event_type {
 	MT_EVENT_RESTORE,      /* the realloc failed: number = the block's */
 	MT_EVENT_UNKNOWN_FREE, /* address of a block never seen */
 	MT_EVENT_IMPLIED_FREE, /* number = a block whose free must have been lost */
-	/* more about the event before: kind = enum mt_event_note, size = its value */
+	/* more about the event before: note = enum mt_event_note, size = its value */
 	MT_EVENT_NOTE,
 	MT_EVENT_TYPES,
 };
@@ -32,7 +32,10 @@ enum mt_event_note {
 struct mt_event {
 	uint8_t type;
 	/* of a free: its function; of an allocation 0: its group says it; of a note */
-	uint16_t kind;
+	union {
+		uint16_t function; /* enum mt_function_id, or one of the profile */
+		uint16_t note;     /* of MT_EVENT_NOTE */
+	};
 	uint32_t thread; /* index */
 	uint32_t group;  /* of an allocation; elsewhere of no meaning, and 0 from a reader */
 	/* of an allocation, from a reader: one was recorded in so many bytes; 0 and 1: all were */

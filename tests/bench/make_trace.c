@@ -139,7 +139,7 @@ static void add_groups(struct maker *m, uint32_t count)
 		 * here. */
 		uint32_t leaf = mt_profile_add_node(p,
 			mt_profile_add_node(p, node, MT_PC_FIRST + i % FUNCTIONS),
-			below(m, 4) ? MT_KIND_NEW : MT_KIND_MALLOC);
+			below(m, 4) ? MT_FUNCTION_NEW : MT_FUNCTION_MALLOC);
 
 		mt_profile_add_group(p, leaf);
 		m->sizes[i] = below(m, 20) ? 8 + below(m, 30) * 8 : 512u << below(m, 8);
@@ -288,7 +288,7 @@ static void finish(struct maker *m, struct block *b)
 {
 	struct mt_event e = {
 		.type = MT_EVENT_FREE,
-		.kind = MT_KIND_FREE,
+		.kind = MT_FUNCTION_FREE,
 		.number = b->block.number,
 		.thread = m->thread,
 	};
@@ -300,7 +300,7 @@ static void finish(struct maker *m, struct block *b)
 		return;
 	}
 	e.type = MT_EVENT_RELEASE;
-	e.kind = MT_KIND_REALLOC;
+	e.kind = MT_FUNCTION_REALLOC;
 	mt_model_release(&m->model, &b->block, m->now_ns);
 	emit(m, e);
 	if (below(m, 100)) {

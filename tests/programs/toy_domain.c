@@ -65,7 +65,7 @@ static void define(struct toy *t)
 			.path = string(t, "/nowhere/toy")});
 	mt_profile_add_thread(p, &(struct mt_thread){.tid = 7, .name = string(t, "toy")});
 	t->gpu_group = site(t, 0x2000, t->take);
-	t->heap_group = site(t, 0x3000, MT_KIND_MALLOC);
+	t->heap_group = site(t, 0x3000, MT_FUNCTION_MALLOC);
 }
 
 static void emit(struct toy *t, struct mt_event e)
@@ -108,10 +108,10 @@ static void run(struct toy *t)
 		allocate(t, t->heap_group, 0x10000 + 256 * i, 40);
 	}
 	end(t, 0, t->give);
-	end(t, 1, MT_KIND_FREE);
+	end(t, 1, MT_FUNCTION_FREE);
 	end(t, 2, t->give);
-	end(t, 4, MT_KIND_FREE); /* wrong: a block of gpu */
-	end(t, 3, t->give);      /* wrong: a block of the heap */
+	end(t, 4, MT_FUNCTION_FREE); /* wrong: a block of gpu */
+	end(t, 3, t->give);          /* wrong: a block of the heap */
 }
 
 static int write_trace(struct toy *t, bool totals)

@@ -29,48 +29,48 @@ struct stack {
 
 #define MAIN "_start||0", "__libc_start_main||0", "main|src/main.c|14"
 static const struct stack stacks[] = {
-	{MT_KIND_MALLOC,
+	{MT_FUNCTION_MALLOC,
 		{MAIN, "event_loop|src/loop.c|88", "accept_cb|src/net.c|140",
 			"session_new|src/session.c|10"},
 		15800, 40, 8, 2, 100},
-	{MT_KIND_MALLOC,
+	{MT_FUNCTION_MALLOC,
 		{MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
 			"json_parse_value|lib/json.c|1180", "json_node_alloc|lib/json.c|1042"},
 		253, 900, 3, 5, 100},
-	{MT_KIND_NEW,
+	{MT_FUNCTION_NEW,
 		{MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
 			"std::vector<std::pair<std::string, unsigned long>, "
 			"std::allocator<std::pair<std::string, unsigned long> > >"
 			"::_M_realloc_insert|/usr/include/c++/12/bits/vector.tcc|440"},
 		4096, 30, 1, 10, 90},
-	{MT_KIND_CALLOC, {MAIN, "cache_init|src/cache.c|31"}, 6600000, 1, 10, 0, 1},
-	{MT_KIND_MALLOC, {MAIN, "arena_grow|core/arena.c|57"}, 1048576, 1, 10, 0, 16},
-	{MT_KIND_MALLOC,
+	{MT_FUNCTION_CALLOC, {MAIN, "cache_init|src/cache.c|31"}, 6600000, 1, 10, 0, 1},
+	{MT_FUNCTION_MALLOC, {MAIN, "arena_grow|core/arena.c|57"}, 1048576, 1, 10, 0, 16},
+	{MT_FUNCTION_MALLOC,
 		{MAIN, "event_loop|src/loop.c|88", "user_load|src/user.c|190",
 			"strdup_name|src/user.c|203"},
 		68, 170, 10, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "log_open|src/log.c|19"}, 65536, 1, 10, 90, 100},
-	{MT_KIND_POSIX_MEMALIGN, {MAIN, "g_type_init||0"}, 134000, 3, 10, 0, 1},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "+list_append|src/list.h|22"}, 32, 640,
-		1, 0, 100},
-	{MT_KIND_NEW_ARRAY, {MAIN, "event_loop|src/loop.c|88", "漢字を読む|src/日本語.c|7"}, 700,
-		12, 10, 20, 80},
-	{MT_KIND_MALLOC,
+	{MT_FUNCTION_MALLOC, {MAIN, "log_open|src/log.c|19"}, 65536, 1, 10, 90, 100},
+	{MT_FUNCTION_POSIX_MEMALIGN, {MAIN, "g_type_init||0"}, 134000, 3, 10, 0, 1},
+	{MT_FUNCTION_MALLOC, {MAIN, "event_loop|src/loop.c|88", "+list_append|src/list.h|22"}, 32,
+		640, 1, 0, 100},
+	{MT_FUNCTION_NEW_ARRAY, {MAIN, "event_loop|src/loop.c|88", "漢字を読む|src/日本語.c|7"},
+		700, 12, 10, 20, 80},
+	{MT_FUNCTION_MALLOC,
 		{MAIN, "event_loop|src/loop.c|88", "cafe\xcc\x81_open|src/cafe\xcc\x81.c|9"}, 600,
 		11, 10, 20, 80},
-	{MT_KIND_MALLOC,
+	{MT_FUNCTION_MALLOC,
 		{MAIN,
 			"evil\033]0;x\a\033[31mname|src/\x9b"
 			"31m.c|1"},
 		500, 10, 10, 20, 80},
-	{MT_KIND_MALLOC, {"!", "thread_body|src/worker.c|66"}, 2048, 25, 5, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "?"}, 900, 9, 10, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "scratch|src/loop.c|41"}, 8192, 300, 0,
-		0, 100},
-	{MT_KIND_REALLOC, {MAIN, "event_loop|src/loop.c|88", "buffer_grow|src/buffer.c|77"}, 24, 5,
+	{MT_FUNCTION_MALLOC, {"!", "thread_body|src/worker.c|66"}, 2048, 25, 5, 0, 100},
+	{MT_FUNCTION_MALLOC, {MAIN, "?"}, 900, 9, 10, 0, 100},
+	{MT_FUNCTION_MALLOC, {MAIN, "event_loop|src/loop.c|88", "scratch|src/loop.c|41"}, 8192, 300,
+		0, 0, 100},
+	{MT_FUNCTION_REALLOC, {MAIN, "event_loop|src/loop.c|88", "buffer_grow|src/buffer.c|77"}, 24,
+		5, 1, 0, 100},
+	{MT_FUNCTION_MALLOC, {MAIN, "event_loop|src/loop.c|88", "small_one|src/small.c|1"}, 16, 3,
 		1, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "small_one|src/small.c|1"}, 16, 3, 1, 0,
-		100},
 };
 #define STACKS (sizeof stacks / sizeof *stacks)
 
@@ -82,18 +82,19 @@ static const struct stack stacks[] = {
 #define STORE WORKER "84", "cache_store|tests/programs/demo.c|62", "strdup||0"
 #define ERRORS 26 /* requests a second that end in an error, of 1,300 */
 static const struct stack demo_stacks[] = {
-	{MT_KIND_MALLOC, {SESSION "42"}, 2304, 1274, 0, 0, 100},
-	{MT_KIND_MALLOC, {SESSION "42"}, 2304, ERRORS, 10, 0, 100},
-	{MT_KIND_MALLOC, {SESSION "39"}, 32, 1274, 0, 0, 100},
-	{MT_KIND_MALLOC, {SESSION "39"}, 32, ERRORS, 10, 0, 100},
-	{MT_KIND_MALLOC, {SESSION "37"}, 24, 1274, 0, 0, 100},
-	{MT_KIND_MALLOC, {SESSION "37"}, 24, ERRORS, 10, 0, 100},
-	{MT_KIND_MALLOC, {WORKER "82", "render|tests/programs/demo.c|69"}, 64, 1300, 0, 0, 100},
-	{MT_KIND_REALLOC, {WORKER "82", "render|tests/programs/demo.c|73"}, 128, 3450, 0, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "42"}, 2304, 1274, 0, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "42"}, 2304, ERRORS, 10, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "39"}, 32, 1274, 0, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "39"}, 32, ERRORS, 10, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "37"}, 24, 1274, 0, 0, 100},
+	{MT_FUNCTION_MALLOC, {SESSION "37"}, 24, ERRORS, 10, 0, 100},
+	{MT_FUNCTION_MALLOC, {WORKER "82", "render|tests/programs/demo.c|69"}, 64, 1300, 0, 0, 100},
+	{MT_FUNCTION_REALLOC, {WORKER "82", "render|tests/programs/demo.c|73"}, 128, 3450, 0, 0,
+		100},
 	/* the cache fills up, then each entry takes the place of another one */
-	{MT_KIND_MALLOC, {STORE}, 11, 1300, 8, 0, 3},
-	{MT_KIND_MALLOC, {STORE}, 11, 1300, 0, 3, 100},
-	{MT_KIND_CALLOC,
+	{MT_FUNCTION_MALLOC, {STORE}, 11, 1300, 8, 0, 3},
+	{MT_FUNCTION_MALLOC, {STORE}, 11, 1300, 0, 3, 100},
+	{MT_FUNCTION_CALLOC,
 		{"_start||0", "__libc_start_main||0", "main|tests/programs/demo.c|121",
 			"pthread_create||0", "allocate_dtv||0"},
 		288, 3, 0, 0, 1},
@@ -116,8 +117,8 @@ struct maker {
 /* In the later run of the program: what grew, shrank, is new and gone. */
 static struct stack stack_of(const struct maker *m, size_t i)
 {
-	static const struct stack new = {MT_KIND_MALLOC, {MAIN, "journal_open|src/journal.c|21"},
-		65536, 2, 10, 90, 100};
+	static const struct stack new = {MT_FUNCTION_MALLOC,
+		{MAIN, "journal_open|src/journal.c|21"}, 65536, 2, 10, 90, 100};
 	struct stack s = stacks[i];
 
 	if (m->demo)
@@ -222,7 +223,7 @@ static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bo
 {
 	struct mt_event e = {
 		.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE,
-		.kind = freed ? MT_KIND_FREE : 0,
+		.kind = freed ? MT_FUNCTION_FREE : 0,
 		.group = b->group,
 		.time_ns = at,
 		.number = b->number,

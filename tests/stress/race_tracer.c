@@ -64,7 +64,7 @@ static __attribute__((noinline)) void *make(size_t size)
 	/* else the compiler knows that nothing is its own before the block */
 	__asm__ volatile("" : "+r"(p));
 	if (t)
-		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
+		mt_event_allocated(t, &entry, MT_FUNCTION_MALLOC, p, size);
 	return p;
 }
 
@@ -74,7 +74,7 @@ static __attribute__((noinline)) void drop(void *p)
 	struct mt_thread_state *t = mt_thread_self();
 
 	if (t)
-		mt_event_freed(t, &entry, MT_KIND_FREE, p);
+		mt_event_freed(t, &entry, MT_FUNCTION_FREE, p);
 	free(p);
 }
 

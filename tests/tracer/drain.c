@@ -42,7 +42,7 @@
 struct totals {
 	uint64_t records, allocations, frees, reallocations, restores, bytes, gaps, gap_allocations,
 		gap_frees, threads, bad, voids, marks;
-	uint64_t kind[MT_KIND_COUNT], free_kind[MT_KIND_COUNT];
+	uint64_t kind[MT_FUNCTION_COUNT], free_function[MT_FUNCTION_COUNT];
 };
 
 struct ring {
@@ -268,7 +268,7 @@ static void count_allocation(struct recorder *r, struct image *image, uint32_t n
 	check_node(r, image, node);
 	image->totals.allocations++;
 	image->totals.bytes += size;
-	if (kind < MT_KIND_COUNT)
+	if (kind < MT_FUNCTION_COUNT)
 		image->totals.kind[kind]++;
 	else if (node != MT_PC_TABLE_FULL)
 		bad(r, image, "leaf that is no kind", kind);
@@ -384,8 +384,8 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 
 		check_node(r, image, node);
 		t->frees++;
-		if (kind < MT_KIND_COUNT)
-			t->free_kind[kind]++;
+		if (kind < MT_FUNCTION_COUNT)
+			t->free_function[kind]++;
 		break;
 	}
 	case MT_RECORD_MARK:
@@ -584,8 +584,8 @@ static void report(struct recorder *r, struct image *image)
 		image->header->usable_rule, image->header->allocator, image->header->own_allocator,
 		image->header->private_bytes, image->header->mute);
 	fprintf(r->out, "KINDS");
-	for (int i = 0; i < MT_KIND_COUNT; i++)
-		fprintf(r->out, " %lu/%lu", t->kind[i], t->free_kind[i]);
+	for (int i = 0; i < MT_FUNCTION_COUNT; i++)
+		fprintf(r->out, " %lu/%lu", t->kind[i], t->free_function[i]);
 	fprintf(r->out, "\nCOUNTERS");
 	for (int i = 0; i < MT_COUNTER_COUNT; i++)
 		fprintf(r->out, " %s=%lu", counters[i], image->header->counters[i]);

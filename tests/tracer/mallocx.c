@@ -19,17 +19,17 @@ int main(void)
 	sdallocx(rallocx(mallocx(1, 0), 2, 0), 2, 0); /* all is looked up */
 	dallocx(mallocx(1, 0), 0);
 	free(malloc(1)); /* the library makes itself ready */
-	truth("ALLOC %d", MT_KIND_MALLOC);
+	truth("ALLOC %d", MT_FUNCTION_MALLOC);
 	for (int shift = 0; shift < 12; shift++) {
 		p = mallocx(5000, shift | 64);
 		must(p && (uintptr_t)p % (1u << shift) == 0 && p[0] == 0 && p[4999] == 0);
-		truth("ALLOC %d %lx 5000", MT_KIND_MALLOC, (long)p);
+		truth("ALLOC %d %lx 5000", MT_FUNCTION_MALLOC, (long)p);
 		strcpy(p, "kept");
-		truth("RELEASE %d %lx 0", MT_KIND_REALLOC, (long)p);
+		truth("RELEASE %d %lx 0", MT_FUNCTION_REALLOC, (long)p);
 		p = rallocx(p, 90000, 0);
 		must(p && strcmp(p, "kept") == 0);
-		truth("REALLOC %d %lx 90000", MT_KIND_REALLOC, (long)p);
-		truth("FREE %d %lx 0", MT_KIND_FREE, (long)p);
+		truth("REALLOC %d %lx 90000", MT_FUNCTION_REALLOC, (long)p);
+		truth("FREE %d %lx 0", MT_FUNCTION_FREE, (long)p);
 		if (shift % 2)
 			sdallocx(p, 90000, 0);
 		else

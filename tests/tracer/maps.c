@@ -17,8 +17,9 @@ static char *map(void *at, size_t len, int protection, int flags, int fd, off_t 
 	char *p = mmap(at, len, protection, flags, fd, offset);
 
 	must(p != MAP_FAILED);
-	truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MMAP, (long)p, (len + PAGE - 1) / PAGE * PAGE,
-		(unsigned)protection | (unsigned long)flags << 32, (long)offset);
+	truth("MAP %d %lx %lx %lx %lx main", MT_FUNCTION_MMAP, (long)p,
+		(len + PAGE - 1) / PAGE * PAGE, (unsigned)protection | (unsigned long)flags << 32,
+		(long)offset);
 	return p;
 }
 
@@ -26,7 +27,8 @@ static void unmap(char *at, size_t len)
 {
 	errno = 77;
 	must(munmap(at, len) == 0 && errno == 77);
-	truth("UNMAP %d %lx %lx main", MT_KIND_MUNMAP, (long)at, (len + PAGE - 1) / PAGE * PAGE);
+	truth("UNMAP %d %lx %lx main", MT_FUNCTION_MUNMAP, (long)at,
+		(len + PAGE - 1) / PAGE * PAGE);
 }
 
 static void failures(char *p)
@@ -41,8 +43,8 @@ static void failures(char *p)
 	must(munmap(p, -1ul) == -1 && errno == EINVAL); /* its length in pages overflows */
 	errno = 0;
 	must(munmap(p, 1ul << 60) == -1 && errno == EINVAL);
-	truth("UNMAP %d %lx %lx main", MT_KIND_MUNMAP, (long)p, 1ul << 60);
-	truth("UNMAP_FAILED %d %lx %lx main", MT_KIND_MUNMAP, (long)p, 1ul << 60);
+	truth("UNMAP %d %lx %lx main", MT_FUNCTION_MUNMAP, (long)p, 1ul << 60);
+	truth("UNMAP_FAILED %d %lx %lx main", MT_FUNCTION_MUNMAP, (long)p, 1ul << 60);
 }
 
 static char *remap(char *old, size_t old_len, size_t len, int flags, void *wanted)
@@ -52,12 +54,12 @@ static char *remap(char *old, size_t old_len, size_t len, int flags, void *wante
 	size_t given_up = (old_len + PAGE - 1) / PAGE * PAGE - stays;
 
 	if (given_up)
-		truth("UNMAP %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
+		truth("UNMAP %d %lx %lx main", MT_FUNCTION_MREMAP, (long)old, given_up);
 	if (p != MAP_FAILED)
-		truth("MAP %d %lx %lx %lx %lx %lx main", MT_KIND_MREMAP, (long)p,
+		truth("MAP %d %lx %lx %lx %lx %lx main", MT_FUNCTION_MREMAP, (long)p,
 			(len + PAGE - 1) / PAGE * PAGE, (long)old, given_up, stays);
 	else if (given_up)
-		truth("UNMAP_FAILED %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
+		truth("UNMAP_FAILED %d %lx %lx main", MT_FUNCTION_MREMAP, (long)old, given_up);
 	return p;
 }
 
@@ -97,16 +99,16 @@ static void breaks(void)
 	unsigned long flags = (unsigned long)PRIVATE << 32 | 3;
 
 	must(p == start);
-	truth("MAP %d %lx %lx %lx 0 main", MT_KIND_BRK, from, 5 * PAGE, flags);
+	truth("MAP %d %lx %lx %lx 0 main", MT_FUNCTION_BRK, from, 5 * PAGE, flags);
 	p = sbrk(1); /* within the page or not, as the break lies */
 	must(p == start + 5 * PAGE);
 	if ((unsigned long)p % PAGE == 0)
-		truth("MAP %d %lx %lx %lx 0 main", MT_KIND_BRK, from + 5 * PAGE, PAGE, flags);
+		truth("MAP %d %lx %lx %lx 0 main", MT_FUNCTION_BRK, from + 5 * PAGE, PAGE, flags);
 	must(brk(start + 3 * PAGE) == 0 && sbrk(0) == start + 3 * PAGE);
-	truth("UNMAP %d %lx %lx main", MT_KIND_BRK, from + 3 * PAGE,
+	truth("UNMAP %d %lx %lx main", MT_FUNCTION_BRK, from + 3 * PAGE,
 		((unsigned long)p % PAGE == 0 ? 3 : 2) * PAGE);
 	must(sbrk(-(long)PAGE) == start + 3 * PAGE);
-	truth("UNMAP %d %lx %lx main", MT_KIND_BRK, from + 2 * PAGE, PAGE);
+	truth("UNMAP %d %lx %lx main", MT_FUNCTION_BRK, from + 2 * PAGE, PAGE);
 	errno = 0;
 	must(brk(start + (1ul << 46)) == -1 && errno == ENOMEM);
 	errno = 0;
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
 	unmap(p, 10 * PAGE); /* holes and all */
 	p = mmap64(NULL, 100, PROT_READ, MAP_PRIVATE, fd, PAGE);
 	must(p != MAP_FAILED);
-	truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MMAP, (long)p, PAGE,
+	truth("MAP %d %lx %lx %lx %lx main", MT_FUNCTION_MMAP, (long)p, PAGE,
 		PROT_READ | (unsigned long)MAP_PRIVATE << 32, PAGE);
 	failures(p);
 	remaps();

@@ -22,7 +22,7 @@ void *P(memalign)(size_t, size_t) __attribute__((weak));
 
 static int usable;
 
-static void *got(const char *type, enum mt_kind kind, void *p, size_t size)
+static void *got(const char *type, enum mt_function_id kind, void *p, size_t size)
 {
 	must(p);
 	if (usable && mt_wire_usable(size) != size)
@@ -34,7 +34,7 @@ static void *got(const char *type, enum mt_kind kind, void *p, size_t size)
 
 static void gone(void *p)
 {
-	truth("FREE %d %lx 0 -", MT_KIND_FREE, (long)p);
+	truth("FREE %d %lx 0 -", MT_FUNCTION_FREE, (long)p);
 	P(free)(p);
 }
 
@@ -45,25 +45,25 @@ int main(int argc, char **argv)
 
 	usable = argc > 1 && strcmp(argv[1], "usable") == 0;
 	P(free)(P(malloc)(1)); /* the library makes itself ready */
-	truth("ALLOC %d", MT_KIND_MALLOC);
+	truth("ALLOC %d", MT_FUNCTION_MALLOC);
 	for (size_t size = 8; size < 100000; size *= 3)
-		gone(got("ALLOC", MT_KIND_MALLOC, P(malloc)(size), size));
-	p = got("ALLOC", MT_KIND_CALLOC, P(calloc)(3, 40), 120);
+		gone(got("ALLOC", MT_FUNCTION_MALLOC, P(malloc)(size), size));
+	p = got("ALLOC", MT_FUNCTION_CALLOC, P(calloc)(3, 40), 120);
 	must(p[0] == 0 && p[119] == 0);
 	strcpy(p, "kept");
-	truth("RELEASE %d %lx 0 -", MT_KIND_REALLOC, (long)p);
-	p = got("REALLOC", MT_KIND_REALLOC, P(realloc)(p, 50000), 50000);
+	truth("RELEASE %d %lx 0 -", MT_FUNCTION_REALLOC, (long)p);
+	p = got("REALLOC", MT_FUNCTION_REALLOC, P(realloc)(p, 50000), 50000);
 	must(strcmp(p, "kept") == 0);
-	truth("RELEASE %d %lx 0 -", MT_KIND_REALLOC, (long)p);
+	truth("RELEASE %d %lx 0 -", MT_FUNCTION_REALLOC, (long)p);
 	must(!P(realloc)(p, 1ul << 62) && errno == ENOMEM && strcmp(p, "kept") == 0);
-	truth("RESTORE %d %lx 0 -", MT_KIND_REALLOC, (long)p);
+	truth("RESTORE %d %lx 0 -", MT_FUNCTION_REALLOC, (long)p);
 	gone(p);
 	must(!P(calloc)(1ul << 40, 1ul << 40));
-	gone(got("ALLOC", MT_KIND_REALLOC, P(realloc)(NULL, 77), 77));
+	gone(got("ALLOC", MT_FUNCTION_REALLOC, P(realloc)(NULL, 77), 77));
 	must(P(posix_memalign)(&q, 256, 1000) == 0);
-	gone(got("ALLOC", MT_KIND_POSIX_MEMALIGN, q, 1000));
+	gone(got("ALLOC", MT_FUNCTION_POSIX_MEMALIGN, q, 1000));
 	if (P(memalign))
-		gone(got("ALLOC", MT_KIND_MEMALIGN, P(memalign)(64, 333), 333));
+		gone(got("ALLOC", MT_FUNCTION_MEMALIGN, P(memalign)(64, 333), 333));
 	P(free)(NULL);
 	truth_write();
 	return 0;

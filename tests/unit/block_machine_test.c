@@ -190,7 +190,7 @@ static void define(struct mt_profile *p)
 		mt_profile_add_pc(p, &(struct mt_pc){.address = 0x401000, .module = MT_NO_MODULE});
 	uint32_t frame = mt_profile_add_node(p, 0, pc);
 
-	mt_profile_add_group(p, mt_profile_add_node(p, frame, MT_KIND_MALLOC));
+	mt_profile_add_group(p, mt_profile_add_node(p, frame, MT_FUNCTION_MALLOC));
 	mt_profile_add_thread(p, &(struct mt_thread){.name = mt_strings_add(&p->strings, "main")});
 }
 

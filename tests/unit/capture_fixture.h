@@ -75,7 +75,7 @@ static inline void event(struct fixture *f, uint32_t ring, unsigned type, uint64
 	uint64_t pointer, uint64_t size)
 {
 	bool far_pointer = pointer & 7 || pointer >> 48, large = size >= MT_SIZE_EXTENDED;
-	uint32_t node = type == MT_RECORD_FREE ? MT_KIND_FREE : MALLOC_NODE;
+	uint32_t node = type == MT_RECORD_FREE ? MT_FUNCTION_FREE : MALLOC_NODE;
 
 	extend(f, ring, MT_EXTEND_TIME, f->clock.start + time);
 	if (large)
@@ -115,7 +115,7 @@ static inline int setup(void **state)
 	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->module =
 		MT_NO_MODULE;
 	f->segment.header->pc_count = 33;
-	*node_at(f, MALLOC_NODE) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_MALLOC};
+	*node_at(f, MALLOC_NODE) = (struct mt_wire_node){.parent = 0, .pc = MT_FUNCTION_MALLOC};
 	f->segment.header->node_count = 33;
 	*state = f;
 	return 0;

@@ -147,7 +147,7 @@ static void counts_gaps(void **state)
 
 /* A mark of this kind with a stack of its own leaf. */
 static void mark(struct fixture *f, uint32_t ring, uint64_t time, enum mt_mark what,
-	enum mt_kind kind, unsigned count, const uint64_t *values)
+	enum mt_function_id kind, unsigned count, const uint64_t *values)
 {
 	uint32_t node = 200 + kind;
 
@@ -175,19 +175,19 @@ static void maps(void **state)
 	struct fixture *f = *state;
 	const struct mt_info *info = &f->profile.info;
 
-	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x10001, ANONYMOUS, 0));
-	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x4000, FILE_MAP, 0x1000));
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x10001, ANONYMOUS, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x200000, 0x4000, FILE_MAP, 0x1000));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x11000);
 	assert_int_equal(info->mapped_file_bytes, 0x4000);
-	mark(f, 0, 300, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x104000, 0x2000));
+	mark(f, 0, 300, MT_MARK_UNMAP, MT_FUNCTION_MUNMAP, VALUES(0x104000, 0x2000));
 	/* another thread has it now */
-	mark(f, 1, 400, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x1000, FILE_MAP, 0));
+	mark(f, 1, 400, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x104000, 0x1000, FILE_MAP, 0));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0xf000);
 	assert_int_equal(info->mapped_file_bytes, 0x5000);
-	mark(f, 1, 500, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS, 0));
-	mark(f, 1, 600, MT_MARK_MAP, MT_KIND_MMAP,
+	mark(f, 1, 500, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS, 0));
+	mark(f, 1, 600, MT_MARK_MAP, MT_FUNCTION_MMAP,
 		VALUES(0x200000, 0x1000, ANONYMOUS | (uint64_t)MAP_FIXED << 32, 0));
 	drain(f);
 	assert_int_equal(info->implied_unmaps, 1);
@@ -201,7 +201,8 @@ static void maps(void **state)
 	assert_int_equal(f->profile.log[2].type, MT_LOG_UNMAP);
 	assert_int_equal(f->profile.log[2].values[1], 0x2000);
 	assert_int_equal(f->profile.log[3].thread, 1);
-	assert_int_equal(mt_profile_log_kind(&f->profile, &f->profile.log[2]), MT_KIND_MUNMAP);
+	assert_int_equal(mt_profile_log_function(&f->profile, &f->profile.log[2]),
+		MT_FUNCTION_MUNMAP);
 }
 
 static void takes_unmaps_back(void **state)
@@ -209,17 +210,17 @@ static void takes_unmaps_back(void **state)
 	struct fixture *f = *state;
 	const struct mt_info *info = &f->profile.info;
 
-	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x10000, ANONYMOUS, 0));
-	mark(f, 0, 150, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x300000, 0x3000, ANONYMOUS, 0));
-	mark(f, 0, 200, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x10000, ANONYMOUS, 0));
+	mark(f, 0, 150, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x300000, 0x3000, ANONYMOUS, 0));
+	mark(f, 0, 200, MT_MARK_UNMAP, MT_FUNCTION_MUNMAP, VALUES(0x102000, 0x1000));
 	/* of a signal handler */
-	mark(f, 0, 210, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x300000, 0x3000));
-	mark(f, 0, 300, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
+	mark(f, 0, 210, MT_MARK_UNMAP, MT_FUNCTION_MUNMAP, VALUES(0x300000, 0x3000));
+	mark(f, 0, 300, MT_MARK_UNMAP_FAILED, MT_FUNCTION_MUNMAP, VALUES(0x102000, 0x1000));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
 	assert_int_equal(info->unmaps, 1);
 	/* only once */
-	mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
+	mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_FUNCTION_MUNMAP, VALUES(0x102000, 0x1000));
 	drain(f);
 	assert_int_equal(info->invalid_records, 1);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
@@ -230,30 +231,32 @@ static void remaps(void **state)
 	struct fixture *f = *state;
 	const struct mt_info *info = &f->profile.info;
 
-	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x1000, FILE_MAP, 0));
-	mark(f, 0, 200, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(0x100000, 0x1000));
-	mark(f, 0, 300, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x500000, 0x3000, 0x100000, 0x1000));
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x1000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_UNMAP, MT_FUNCTION_MREMAP, VALUES(0x100000, 0x1000));
+	mark(f, 0, 300, MT_MARK_MAP, MT_FUNCTION_MREMAP,
+		VALUES(0x500000, 0x3000, 0x100000, 0x1000));
 	drain(f);
 	assert_int_equal(info->mapped_file_bytes, 0x3000);
 	assert_int_equal(info->mapped_anonymous_bytes, 0);
 	/* what was there stays */
-	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x700000, 0x3000, 0x500000, 0));
+	mark(f, 0, 400, MT_MARK_MAP, MT_FUNCTION_MREMAP, VALUES(0x700000, 0x3000, 0x500000, 0));
 	drain(f);
 	assert_int_equal(info->mapped_file_bytes, 0x6000);
 	assert_int_equal(info->maps, 1);
 	assert_int_equal(info->unmaps, 0);
-	mark(f, 0, 500, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(0x900000, 0x1000));
+	mark(f, 0, 500, MT_MARK_UNMAP, MT_FUNCTION_MREMAP, VALUES(0x900000, 0x1000));
 	extend(f, 0, MT_EXTEND_PAUSED, 0);
 	/* never recorded */
-	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0xa00000, 0x1000, 0x900000, 0x1000));
-	mark(f, 0, 700, MT_MARK_MAP, MT_KIND_BRK, VALUES(0x2000010, 0x21, ANONYMOUS, 0));
-	mark(f, 0, 800, MT_MARK_UNMAP, MT_KIND_BRK, VALUES(0x2000030, 1));
+	mark(f, 0, 600, MT_MARK_MAP, MT_FUNCTION_MREMAP,
+		VALUES(0xa00000, 0x1000, 0x900000, 0x1000));
+	mark(f, 0, 700, MT_MARK_MAP, MT_FUNCTION_BRK, VALUES(0x2000010, 0x21, ANONYMOUS, 0));
+	mark(f, 0, 800, MT_MARK_UNMAP, MT_FUNCTION_BRK, VALUES(0x2000030, 1));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
-	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP,
+	mark(f, 0, 900, MT_MARK_MAP, MT_FUNCTION_MMAP,
 		VALUES(UINT64_MAX - 0xfff, 0x2000, ANONYMOUS, 0));
-	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 0, ANONYMOUS, 0));
-	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 5)); /* too few values */
+	mark(f, 0, 900, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x1000, 0, ANONYMOUS, 0));
+	mark(f, 0, 900, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x1000, 5)); /* too few values */
 	drain(f);
 	assert_int_equal(info->invalid_records, 3);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
@@ -262,15 +265,15 @@ static void remaps(void **state)
 /* A file's pages, a hole of two, pages without a file. */
 static void map_two(struct fixture *f)
 {
-	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x4000, FILE_MAP, 0));
-	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x106000, 0x4000, ANONYMOUS, 0));
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x4000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x106000, 0x4000, ANONYMOUS, 0));
 }
 
 static void remap(struct fixture *f, uint64_t from, uint64_t old_length, uint64_t to,
 	uint64_t length)
 {
-	mark(f, 0, 300, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(from, old_length));
-	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(to, length, from, old_length, 0));
+	mark(f, 0, 300, MT_MARK_UNMAP, MT_FUNCTION_MREMAP, VALUES(from, old_length));
+	mark(f, 0, 400, MT_MARK_MAP, MT_FUNCTION_MREMAP, VALUES(to, length, from, old_length, 0));
 	drain(f);
 }
 
@@ -286,9 +289,9 @@ static void assert_piece(const struct fixture *f, uint32_t index, uint64_t addre
 	assert_int_equal(piece->length, length);
 	assert_int_equal(piece->flags, (file ? FILE_MAP : ANONYMOUS) >> 32);
 	assert_int_equal(piece->protection, PROT_READ);
-	assert_int_equal(mt_profile_log_kind(&f->profile,
+	assert_int_equal(mt_profile_log_function(&f->profile,
 				 &(struct mt_log_entry){.node = piece->node}),
-		MT_KIND_MMAP);
+		MT_FUNCTION_MMAP);
 	assert_int_equal(piece->time_ns, f->profile.log[file ? 0 : 1].time_ns);
 }
 
@@ -305,7 +308,7 @@ static void remaps_shares(void **state)
 	assert_int_equal(info->mapped_file_bytes, 0x4000);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x3000);
 	/* moves both; where there was a hole, what is there stays */
-	mark(f, 0, 500, MT_MARK_MAP, MT_KIND_BRK, VALUES(0x505000, 0x2000, ANONYMOUS, 0));
+	mark(f, 0, 500, MT_MARK_MAP, MT_FUNCTION_BRK, VALUES(0x505000, 0x2000, ANONYMOUS, 0));
 	remap(f, 0x100000, 0x9000, 0x500000, 0x9000);
 	assert_int_equal(f->merge.maps.pieces.count, 3);
 	assert_piece(f, 0, 0x500000, 0x4000, true);
@@ -339,8 +342,8 @@ static void remaps_to_more(void **state)
 	struct fixture *f = *state;
 	const struct mt_info *info = &f->profile.info;
 
-	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x4000, FILE_MAP, 0));
-	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x4000, ANONYMOUS, 0));
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x104000, 0x4000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x4000, ANONYMOUS, 0));
 	remap(f, 0x100000, 0x8000, 0x700000, 0x20000);
 	assert_int_equal(f->merge.maps.pieces.count, 2);
 	assert_piece(f, 0, 0x700000, 0x4000, false);
@@ -360,15 +363,16 @@ static void remaps_what_stays(void **state)
 	const struct mt_info *info = &f->profile.info;
 
 	map_two(f);
-	mark(f, 0, 300, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x300000, 0x9000, 0x100000, 0, 0x9000));
+	mark(f, 0, 300, MT_MARK_MAP, MT_FUNCTION_MREMAP,
+		VALUES(0x300000, 0x9000, 0x100000, 0, 0x9000));
 	drain(f);
 	assert_int_equal(f->merge.maps.pieces.count, 4);
 	assert_piece(f, 0, 0x100000, 0x4000, true);
 	assert_piece(f, 1, 0x106000, 0x4000, false);
 	assert_piece(f, 2, 0x300000, 0x4000, true);
 	assert_piece(f, 3, 0x306000, 0x3000, false);
-	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x500000, 0x9000, 0x101000, 0, 0));
-	mark(f, 0, 500, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x600000, 0x2000, 0x101000, 0));
+	mark(f, 0, 400, MT_MARK_MAP, MT_FUNCTION_MREMAP, VALUES(0x500000, 0x9000, 0x101000, 0, 0));
+	mark(f, 0, 500, MT_MARK_MAP, MT_FUNCTION_MREMAP, VALUES(0x600000, 0x2000, 0x101000, 0));
 	drain(f);
 	assert_int_equal(f->merge.maps.pieces.count, 6);
 	assert_piece(f, 1, 0x106000, 0x4000, false);
@@ -380,8 +384,10 @@ static void remaps_what_stays(void **state)
 	assert_int_equal(info->unmaps, 0);
 	/* of nothing that was recorded: it is taken to be without a file, if it was no pause */
 	extend(f, 0, MT_EXTEND_PAUSED, 0);
-	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x800000, 0x2000, 0x900000, 0, 0x2000));
-	mark(f, 0, 700, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x800000, 0x3000, 0x900000, 0, 0x3000));
+	mark(f, 0, 600, MT_MARK_MAP, MT_FUNCTION_MREMAP,
+		VALUES(0x800000, 0x2000, 0x900000, 0, 0x2000));
+	mark(f, 0, 700, MT_MARK_MAP, MT_FUNCTION_MREMAP,
+		VALUES(0x800000, 0x3000, 0x900000, 0, 0x3000));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0xa000);
 	assert_int_equal(f->profile.log_count, 6);
@@ -405,13 +411,14 @@ static void remaps_anything(void **state)
 			n[i] = odd[(seed >> 33) % ODD] + (seed >> 60) * (seed >> 59 & 1);
 		}
 		map_two(f);
-		mark(f, 0, 300, MT_MARK_UNMAP, round % 3 ? MT_KIND_MREMAP : MT_KIND_BRK,
+		mark(f, 0, 300, MT_MARK_UNMAP, round % 3 ? MT_FUNCTION_MREMAP : MT_FUNCTION_BRK,
 			VALUES(n[2], n[3]));
 		if (round % 4)
-			mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP,
+			mark(f, 0, 400, MT_MARK_MAP, MT_FUNCTION_MREMAP,
 				VALUES(n[0], n[1], n[2], n[3], n[4]));
 		else
-			mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MREMAP, VALUES(n[2], n[3]));
+			mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_FUNCTION_MREMAP,
+				VALUES(n[2], n[3]));
 		drain(f);
 		for (uint32_t i = 0; i < f->merge.maps.pieces.count; i++) {
 			const struct mt_map *piece = &f->merge.maps.pieces.items[i];
@@ -435,9 +442,9 @@ static void logs(void **state)
 	uint64_t words[2];
 
 	memcpy(words, text, sizeof words);
-	mark(f, 0, 2000, MT_MARK_USER, MT_KIND_MARKER, VALUES(words[0], words[1]));
-	mark(f, 0, 3000, MT_MARK_CALL, MT_KIND_MALLOPT, VALUES((uint64_t)-3, 7, 1));
-	mark(f, 0, 4000, MT_MARK_USER, MT_KIND_PAUSE, 0, NULL);
+	mark(f, 0, 2000, MT_MARK_USER, MT_FUNCTION_MARKER, VALUES(words[0], words[1]));
+	mark(f, 0, 3000, MT_MARK_CALL, MT_FUNCTION_MALLOPT, VALUES((uint64_t)-3, 7, 1));
+	mark(f, 0, 4000, MT_MARK_USER, MT_FUNCTION_PAUSE, 0, NULL);
 	drain(f);
 	log = f->profile.log;
 	assert_int_equal(f->profile.log_count, 3);
@@ -462,7 +469,7 @@ static void pauses(void **state)
 
 	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
 	event(f, 0, MT_RECORD_FREE, 150, 0x9000, 0);
-	mark(f, 0, 200, MT_MARK_USER, MT_KIND_PAUSE, 0, NULL);
+	mark(f, 0, 200, MT_MARK_USER, MT_FUNCTION_PAUSE, 0, NULL);
 	event(f, 0, MT_RECORD_RELEASE, 300, 0x5000, 0);
 	extend(f, 0, MT_EXTEND_PAUSED, 0);
 	event(f, 0, MT_RECORD_REALLOC, 400, 0x6000, 100);
@@ -561,7 +568,7 @@ static void estimates(void **state)
 	const struct mt_info *info = &f->profile.info;
 	uint64_t lost;
 
-	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_CALLOC};
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_FUNCTION_CALLOC};
 	f->segment.header->node_count = 34;
 	event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
 	gap(f, 2000, 5000, 3, 0);
@@ -609,19 +616,19 @@ static void keeps_free_sites(void **state)
 	struct fixture *f = *state;
 
 	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = 32};
-	*node_at(f, 34) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_FREE};
+	*node_at(f, 34) = (struct mt_wire_node){.parent = 33, .pc = MT_FUNCTION_FREE};
 	f->segment.header->node_count = 35;
 	for (uint64_t i = 0; i < 3; i++) {
 		event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
 		put(f, 0,
-			mt_wire_record_pack(MT_RECORD_FREE, 0, i < 2 ? 34 : MT_KIND_FREE,
+			mt_wire_record_pack(MT_RECORD_FREE, 0, i < 2 ? 34 : MT_FUNCTION_FREE,
 				0x1000 >> 3, 0));
 		publish(f, 0);
 	}
 	assert_int_equal(drain(f)->frees, 3);
 	assert_int_equal(f->profile.free_site_count, 1);
 	assert_int_equal(f->profile.free_sites[0].count, 2);
-	assert_int_equal(f->profile.nodes[f->profile.free_sites[0].node].pc, MT_KIND_FREE);
+	assert_int_equal(f->profile.nodes[f->profile.free_sites[0].node].pc, MT_FUNCTION_FREE);
 }
 
 static void pools_are_apart(void **state)
@@ -630,8 +637,8 @@ static void pools_are_apart(void **state)
 
 	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 100);
 	extend(f, 0, MT_EXTEND_TIME, f->clock.start + 200);
-	extend_pointer(f, 0, 0x1000, MT_KIND_POOL);
-	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_POOL};
+	extend_pointer(f, 0, 0x1000, MT_FUNCTION_POOL);
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_FUNCTION_POOL};
 	f->segment.header->node_count = 34;
 	put(f, 0, mt_wire_record_pack(MT_RECORD_ALLOC, 0, 33, MT_POINTER_EXTENDED, 10));
 	publish(f, 0);
@@ -646,9 +653,9 @@ static void survives_bad_ids(void **state)
 	uint32_t nodes[] = {33, 34, 35, 1u << 30, UINT32_MAX};
 
 	/* its own parent */
-	*node_at(f, 33) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_MALLOC};
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 33, .pc = MT_FUNCTION_MALLOC};
 	/* a later one */
-	*node_at(f, 34) = (struct mt_wire_node){.parent = 40, .pc = MT_KIND_MALLOC};
+	*node_at(f, 34) = (struct mt_wire_node){.parent = 40, .pc = MT_FUNCTION_MALLOC};
 	/* no such pc */
 	*node_at(f, 35) = (struct mt_wire_node){.parent = 32, .pc = 1u << 29};
 	f->segment.header->node_count = 36;
@@ -860,7 +867,7 @@ static void survives_vandals(void **state)
 	for (uint32_t i = 0; i < f->profile.log_count; i++)
 		assert_true(f->profile.log[i].type < MT_LOG_TYPES
 			&& f->profile.log[i].text < f->profile.strings.count
-			&& mt_profile_log_kind(&f->profile, &f->profile.log[i]) < MT_PC_FIRST);
+			&& mt_profile_log_function(&f->profile, &f->profile.log[i]) < MT_PC_FIRST);
 	for (uint32_t i = 1; i < f->profile.node_count; i++)
 		assert_true(f->profile.nodes[i].parent < i
 			&& f->profile.nodes[i].pc < f->profile.pc_count);

@@ -17,7 +17,7 @@ static struct mt_wire_record plain(unsigned type, uint32_t delta, uint64_t point
 {
 	bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
 
-	return mt_wire_record_pack(type, delta, end ? MT_KIND_FREE : MALLOC_NODE, pointer >> 3,
+	return mt_wire_record_pack(type, delta, end ? MT_FUNCTION_FREE : MALLOC_NODE, pointer >> 3,
 		end ? 0 : 8);
 }
 
@@ -222,7 +222,7 @@ static void put_some(struct fixture *f, uint64_t *random, uint64_t *clock)
 		extend(f, ring, (enum mt_extend)below(random, 6), below(random, 100));
 	} else if (what > 29) { /* of any function, most often of a pool */
 		uint32_t function =
-			below(random, 3) ? MT_KIND_POOL + below(random, 2) : below(random, 60);
+			below(random, 3) ? MT_FUNCTION_POOL + below(random, 2) : below(random, 60);
 
 		extend_pointer(f, ring, address, function);
 		put(f, ring,

@@ -102,11 +102,11 @@ static void act(struct fixture *f, uint64_t *random, uint64_t *clock, bool twin)
 		uint32_t node, free, again;
 	} of[2][2] = {
 		/* the stream, */
-		{{MALLOC_NODE, MT_KIND_FREE, MT_KIND_REALLOC},
-			{OTHER_NODE, MT_KIND_POOL_FREE, MT_KIND_POOL}},
+		{{MALLOC_NODE, MT_FUNCTION_FREE, MT_FUNCTION_REALLOC},
+			{OTHER_NODE, MT_FUNCTION_POOL_FREE, MT_FUNCTION_POOL}},
 		/* and its twin */
-		{{MALLOC_NODE, MT_KIND_FREE, MT_KIND_REALLOC},
-			{OTHER_NODE, MT_KIND_DELETE, MT_KIND_CALLOC}},
+		{{MALLOC_NODE, MT_FUNCTION_FREE, MT_FUNCTION_REALLOC},
+			{OTHER_NODE, MT_FUNCTION_DELETE, MT_FUNCTION_CALLOC}},
 	};
 	uint32_t place = below(random, PLACES), to = below(random, PLACES);
 	uint32_t what = below(random, 8), ring = place % RINGS, size = below(random, 90000);
@@ -121,7 +121,7 @@ static void act(struct fixture *f, uint64_t *random, uint64_t *clock, bool twin)
 	*clock += 1000;
 	if (what < 3) {
 		record(f, ring, MT_RECORD_ALLOC, *clock, address, size, node,
-			named ? MT_KIND_POOL : 0);
+			named ? MT_FUNCTION_POOL : 0);
 	} else if (what < 6) {
 		record(f, ring, MT_RECORD_FREE, *clock, address, 0, free_node,
 			named ? free_node : 0);
@@ -130,7 +130,7 @@ static void act(struct fixture *f, uint64_t *random, uint64_t *clock, bool twin)
 		*clock += 1000;
 		if (what == 6)
 			record(f, ring, MT_RECORD_REALLOC, *clock, address_of(to, pooled, twin),
-				size, node, named ? MT_KIND_POOL : 0);
+				size, node, named ? MT_FUNCTION_POOL : 0);
 		else /* it failed */
 			record(f, ring, MT_RECORD_RESTORE, *clock, address, 0, again,
 				named ? again : 0);
@@ -188,9 +188,9 @@ static uint64_t original(uint64_t address)
 
 static uint16_t original_kind(uint16_t kind)
 {
-	return kind == MT_KIND_DELETE    ? MT_KIND_POOL_FREE
-		: kind == MT_KIND_CALLOC ? MT_KIND_POOL
-					 : kind;
+	return kind == MT_FUNCTION_DELETE    ? MT_FUNCTION_POOL_FREE
+		: kind == MT_FUNCTION_CALLOC ? MT_FUNCTION_POOL
+					     : kind;
 }
 
 static void twins_are_equal(void **state)
@@ -202,8 +202,8 @@ static void twins_are_equal(void **state)
 		struct recording a, b;
 		uint32_t unknown = 0, high = 0;
 
-		start(&a, MT_KIND_POOL);
-		start(&b, MT_KIND_CALLOC);
+		start(&a, MT_FUNCTION_POOL);
+		start(&b, MT_FUNCTION_CALLOC);
 		play(&a, seed, false);
 		play(&b, seed, true);
 		read_events(&stream, &a);
@@ -250,17 +250,17 @@ static void a_ring_waits_for_its_own_domain(void **state)
 	struct fixture *f = *state;
 	const struct mt_info *info;
 
-	*node_at(f, OTHER_NODE) = (struct mt_wire_node){.pc = MT_KIND_POOL};
+	*node_at(f, OTHER_NODE) = (struct mt_wire_node){.pc = MT_FUNCTION_POOL};
 	f->segment.header->node_count = OTHER_NODE + 1;
 	/* a free is earlier by its stamp than the allocation in another ring */
-	record(f, 0, MT_RECORD_FREE, 1000, 0x1000, 0, MT_KIND_POOL_FREE, MT_KIND_POOL_FREE);
+	record(f, 0, MT_RECORD_FREE, 1000, 0x1000, 0, MT_FUNCTION_POOL_FREE, MT_FUNCTION_POOL_FREE);
 	record(f, 1, MT_RECORD_ALLOC, 1010, 0x1000, 8, MALLOC_NODE, 0);
-	record(f, 2, MT_RECORD_ALLOC, 1020, 0x1000, 16, OTHER_NODE, MT_KIND_POOL);
+	record(f, 2, MT_RECORD_ALLOC, 1020, 0x1000, 16, OTHER_NODE, MT_FUNCTION_POOL);
 	info = drain(f);
 	assert_int_equal(info->unknown_frees, 0);
 	assert_int_equal(info->leaked_bytes, 8);
-	record(f, 0, MT_RECORD_FREE, 2000, 0x1000, 0, MT_KIND_FREE, 0);
-	record(f, 2, MT_RECORD_FREE, 2001, 0x1000, 0, MT_KIND_POOL_FREE, MT_KIND_POOL_FREE);
+	record(f, 0, MT_RECORD_FREE, 2000, 0x1000, 0, MT_FUNCTION_FREE, 0);
+	record(f, 2, MT_RECORD_FREE, 2001, 0x1000, 0, MT_FUNCTION_POOL_FREE, MT_FUNCTION_POOL_FREE);
 	info = drain(f);
 	assert_int_equal(info->unknown_frees, 1);
 	assert_int_equal(info->leaked_bytes, 0);
@@ -271,13 +271,13 @@ static void a_full_tree_keeps_the_domain(void **state)
 	struct fixture *f = *state;
 	const struct mt_profile *p = &f->profile;
 
-	*node_at(f, OTHER_NODE) = (struct mt_wire_node){.pc = MT_KIND_POOL};
+	*node_at(f, OTHER_NODE) = (struct mt_wire_node){.pc = MT_FUNCTION_POOL};
 	*node_at(f, FULL_NODE) = (struct mt_wire_node){.pc = MT_PC_TABLE_FULL};
 	f->segment.header->node_count = FULL_NODE + 1;
-	record(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 8, FULL_NODE, MT_KIND_POOL);
+	record(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 8, FULL_NODE, MT_FUNCTION_POOL);
 	record(f, 0, MT_RECORD_ALLOC, 2000, 0x1000, 16, FULL_NODE, 0);
-	record(f, 0, MT_RECORD_ALLOC, 3000, 0x2000, 24, FULL_NODE, MT_KIND_POOL);
-	record(f, 0, MT_RECORD_FREE, 4000, 0x1000, 0, FULL_NODE, MT_KIND_POOL_FREE);
+	record(f, 0, MT_RECORD_ALLOC, 3000, 0x2000, 24, FULL_NODE, MT_FUNCTION_POOL);
+	record(f, 0, MT_RECORD_FREE, 4000, 0x1000, 0, FULL_NODE, MT_FUNCTION_POOL_FREE);
 	assert_int_equal(drain(f)->invalid_records, 0);
 	assert_int_equal(p->info.leaked_bytes, 40);
 	for (uint32_t i = 0; i < p->group_count; i++) {
@@ -299,14 +299,14 @@ static void senseless_functions_are_refused(void **state)
 		unsigned type;
 		uint32_t function;
 	} bad[] = {
-		{MT_RECORD_ALLOC, MT_KIND_COUNT},
+		{MT_RECORD_ALLOC, MT_FUNCTION_COUNT},
 		{MT_RECORD_ALLOC, UINT32_MAX},
 		{MT_RECORD_FREE, MT_PC_CUT},
-		{MT_RECORD_ALLOC, MT_KIND_POOL_FREE}, /* does not begin a block */
-		{MT_RECORD_REALLOC, MT_KIND_POOL_FREE},
-		{MT_RECORD_ALLOC, MT_KIND_MMAP}, /* marks tell of it */
-		{MT_RECORD_FREE, MT_KIND_MUNMAP},
-		{MT_RECORD_RELEASE, MT_KIND_MREMAP},
+		{MT_RECORD_ALLOC, MT_FUNCTION_POOL_FREE}, /* does not begin a block */
+		{MT_RECORD_REALLOC, MT_FUNCTION_POOL_FREE},
+		{MT_RECORD_ALLOC, MT_FUNCTION_MMAP}, /* marks tell of it */
+		{MT_RECORD_FREE, MT_FUNCTION_MUNMAP},
+		{MT_RECORD_RELEASE, MT_FUNCTION_MREMAP},
 	};
 	const struct mt_info *info;
 	uint32_t count = sizeof bad / sizeof *bad;
@@ -317,8 +317,8 @@ static void senseless_functions_are_refused(void **state)
 	assert_int_equal(info->invalid_records, count);
 	assert_int_equal(info->allocations + info->unknown_frees, 0);
 	/* the site is of another function: the block is where the record says */
-	record(f, 0, MT_RECORD_ALLOC, 2000, 0x1000, 8, MALLOC_NODE, MT_KIND_POOL);
-	record(f, 0, MT_RECORD_ALLOC, 2001, 0x1000, 8, MALLOC_NODE, MT_KIND_MALLOC);
+	record(f, 0, MT_RECORD_ALLOC, 2000, 0x1000, 8, MALLOC_NODE, MT_FUNCTION_POOL);
+	record(f, 0, MT_RECORD_ALLOC, 2001, 0x1000, 8, MALLOC_NODE, MT_FUNCTION_MALLOC);
 	info = drain(f);
 	assert_int_equal(info->invalid_records, count + 1);
 	assert_int_equal(info->implied_frees, 0);

@@ -22,10 +22,10 @@ static bool agree(uint32_t function, uint32_t end)
 	return mt_functions_agree(mt_profile_function(&p, function), mt_profile_function(&p, end));
 }
 
-static const uint32_t group_kinds[GROUPS] = {MT_KIND_MALLOC, MT_KIND_NEW, MT_KIND_NEW_ARRAY,
-	MT_KIND_CALLOC, MT_KIND_REALLOC, MT_KIND_POOL};
-static const uint8_t end_kinds[] = {MT_KIND_FREE, MT_KIND_DELETE, MT_KIND_DELETE_ARRAY,
-	MT_KIND_REALLOC, MT_KIND_POOL_FREE}; /* the last is of a pool */
+static const uint32_t group_kinds[GROUPS] = {MT_FUNCTION_MALLOC, MT_FUNCTION_NEW,
+	MT_FUNCTION_NEW_ARRAY, MT_FUNCTION_CALLOC, MT_FUNCTION_REALLOC, MT_FUNCTION_POOL};
+static const uint8_t end_kinds[] = {MT_FUNCTION_FREE, MT_FUNCTION_DELETE, MT_FUNCTION_DELETE_ARRAY,
+	MT_FUNCTION_REALLOC, MT_FUNCTION_POOL_FREE}; /* the last is of a pool */
 
 struct heap {
 	struct mt_profile profile;
@@ -73,7 +73,8 @@ static void put_end(struct heap *h, uint8_t type, uint64_t number, uint32_t plac
 			.type = type,
 			.number = number,
 			.address = unknown ? address_of(place) : 0,
-			.kind = unknown && is_pooled(place) ? MT_KIND_POOL_FREE : end_kinds[kind],
+			.kind = unknown && is_pooled(place) ? MT_FUNCTION_POOL_FREE
+							    : end_kinds[kind],
 		});
 	if (type != MT_EVENT_IMPLIED_FREE && !pick(h, 3))
 		put(h,
@@ -185,7 +186,7 @@ static struct mt_error_call call_of(const struct mt_event *e)
 	struct mt_error_call call = {
 		.time_ns = e->time_ns,
 		.thread = e->thread,
-		.kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind,
+		.kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->function,
 	};
 
 	if (e[1].type == MT_EVENT_NOTE)
@@ -211,7 +212,8 @@ static void describe(struct mt_error *out, const struct mt_event *block)
 static bool is_there(const struct mt_event *e, const struct mt_event *free_, bool same_domain)
 {
 	return allocates(e) && e->address == free_->address
-		&& ((group_kinds[e->group] == MT_KIND_POOL) == (free_->kind == MT_KIND_POOL_FREE))
+		&& ((group_kinds[e->group] == MT_FUNCTION_POOL)
+			   == (free_->kind == MT_FUNCTION_POOL_FREE))
 		== same_domain;
 }
 
@@ -276,8 +278,8 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 		if (is_there(&h->events[i], &h->events[at], true))
 			return true;
 		if (h->events[i].type == MT_EVENT_UNKNOWN_FREE
-			&& (h->events[i].kind == MT_KIND_POOL_FREE)
-				== (h->events[at].kind == MT_KIND_POOL_FREE))
+			&& (h->events[i].kind == MT_FUNCTION_POOL_FREE)
+				== (h->events[at].kind == MT_FUNCTION_POOL_FREE))
 			return false;
 	}
 	return false;
@@ -286,8 +288,8 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 static bool same_kind(const struct mt_error *a, const struct mt_error *b)
 {
 	return a->type == b->type && a->elsewhere == b->elsewhere && a->doubt == b->doubt
-		&& a->group == b->group && a->before.kind == b->before.kind
-		&& a->before.node == b->before.node && a->call.kind == b->call.kind
+		&& a->group == b->group && a->before.function == b->before.function
+		&& a->before.node == b->before.node && a->call.function == b->call.function
 		&& a->call.node == b->call.node;
 }
 
@@ -443,19 +445,19 @@ static void test_random(void **state)
 static void test_kinds(void **state)
 {
 	(void)state;
-	assert_true(agree(MT_KIND_MEMALIGN, MT_KIND_FREE));
-	assert_true(agree(MT_KIND_VALLOC, MT_KIND_REALLOCARRAY));
-	assert_true(agree(MT_KIND_NEW, MT_KIND_DELETE));
-	assert_true(agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE_ARRAY));
-	assert_true(agree(MT_KIND_POOL, MT_KIND_POOL_FREE));
-	assert_true(agree(MT_KIND_NEW, MT_KIND_NONE));
-	assert_true(agree(MT_PC_TABLE_FULL, MT_KIND_DELETE));
-	assert_true(agree(MT_KIND_NEW, 255));
-	assert_false(agree(MT_KIND_NEW, MT_KIND_DELETE_ARRAY));
-	assert_false(agree(MT_KIND_NEW_ARRAY, MT_KIND_DELETE));
-	assert_false(agree(MT_KIND_NEW, MT_KIND_REALLOC));
-	assert_false(agree(MT_KIND_CALLOC, MT_KIND_DELETE));
-	assert_false(agree(MT_KIND_POOL, MT_KIND_FREE));
+	assert_true(agree(MT_FUNCTION_MEMALIGN, MT_FUNCTION_FREE));
+	assert_true(agree(MT_FUNCTION_VALLOC, MT_FUNCTION_REALLOCARRAY));
+	assert_true(agree(MT_FUNCTION_NEW, MT_FUNCTION_DELETE));
+	assert_true(agree(MT_FUNCTION_NEW_ARRAY, MT_FUNCTION_DELETE_ARRAY));
+	assert_true(agree(MT_FUNCTION_POOL, MT_FUNCTION_POOL_FREE));
+	assert_true(agree(MT_FUNCTION_NEW, MT_FUNCTION_NONE));
+	assert_true(agree(MT_PC_TABLE_FULL, MT_FUNCTION_DELETE));
+	assert_true(agree(MT_FUNCTION_NEW, 255));
+	assert_false(agree(MT_FUNCTION_NEW, MT_FUNCTION_DELETE_ARRAY));
+	assert_false(agree(MT_FUNCTION_NEW_ARRAY, MT_FUNCTION_DELETE));
+	assert_false(agree(MT_FUNCTION_NEW, MT_FUNCTION_REALLOC));
+	assert_false(agree(MT_FUNCTION_CALLOC, MT_FUNCTION_DELETE));
+	assert_false(agree(MT_FUNCTION_POOL, MT_FUNCTION_FREE));
 }
 
 int main(void)

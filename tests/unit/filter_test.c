@@ -333,7 +333,7 @@ static uint32_t add(struct run *r, uint32_t node, uint64_t count, uint64_t leake
 	uint64_t last_s)
 {
 	uint32_t group = mt_profile_add_group(&r->f.profile,
-		mt_profile_add_node(&r->f.profile, node, MT_KIND_MALLOC));
+		mt_profile_add_node(&r->f.profile, node, MT_FUNCTION_MALLOC));
 	struct mt_group *g = &r->f.profile.groups[group];
 
 	g->allocated_count = count;

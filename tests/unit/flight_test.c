@@ -355,7 +355,7 @@ static void test_million(void **state)
 					(0x70000000 + 32 * r->next_address++) >> 3, 20));
 			if (!old && freed < MANY)
 				put(r->f, ring,
-					mt_wire_record_pack(MT_RECORD_FREE, 0, MT_KIND_FREE,
+					mt_wire_record_pack(MT_RECORD_FREE, 0, MT_FUNCTION_FREE,
 						(0x10000000 + ++freed * 32) >> 3, 0));
 		}
 		for (uint32_t ring = 0; ring < RINGS; ring++)

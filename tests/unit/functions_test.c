@@ -69,7 +69,7 @@ static void test_further(void **state)
 	const struct mt_profile *p = &f.profile;
 
 	assert_int_equal(toy.take, MT_FUNCTION_FIRST);
-	assert_int_equal(mt_profile_group_kind(p, toy.group), toy.take);
+	assert_int_equal(mt_profile_group_function(p, toy.group), toy.take);
 	assert_string_equal(mt_profile_function_name(p, toy.take), "gpu_take");
 	assert_int_equal(mt_profile_group_domain(p, toy.group), toy.domain);
 	assert_string_equal(mt_profile_domain_name(p, toy.domain), "gpu");
@@ -79,7 +79,7 @@ static void test_further(void **state)
 	uint32_t pc = p->nodes[p->groups[toy.group].node].pc;
 
 	assert_int_equal(mt_profile_function_pc(&f.profile, toy.take), pc);
-	assert_int_equal(mt_profile_function_pc(&f.profile, MT_KIND_FREE), MT_KIND_FREE);
+	assert_int_equal(mt_profile_function_pc(&f.profile, MT_FUNCTION_FREE), MT_FUNCTION_FREE);
 	assert_true(mt_profile_is_marker(p, pc));
 	assert_true(mt_profile_is_marker(p, MT_PC_CUT));
 	assert_false(mt_profile_is_marker(p, pc - 1));
@@ -97,11 +97,11 @@ static void test_agree(void **state)
 	const struct mt_allocator_function *take = mt_profile_function(p, toy.take);
 
 	assert_true(mt_functions_agree(take, mt_profile_function(p, toy.give)));
-	assert_true(mt_functions_agree(take, mt_profile_function(p, MT_KIND_NONE)));
+	assert_true(mt_functions_agree(take, mt_profile_function(p, MT_FUNCTION_NONE)));
 	assert_true(mt_functions_agree(take, mt_profile_function(p, 255)));
-	assert_false(mt_functions_agree(take, mt_profile_function(p, MT_KIND_FREE)));
-	assert_false(mt_functions_agree(take, mt_profile_function(p, MT_KIND_POOL_FREE)));
-	assert_false(mt_functions_agree(mt_profile_function(p, MT_KIND_MALLOC),
+	assert_false(mt_functions_agree(take, mt_profile_function(p, MT_FUNCTION_FREE)));
+	assert_false(mt_functions_agree(take, mt_profile_function(p, MT_FUNCTION_POOL_FREE)));
+	assert_false(mt_functions_agree(mt_profile_function(p, MT_FUNCTION_MALLOC),
 		mt_profile_function(p, toy.give)));
 	fixture_free(&f);
 }

@@ -206,7 +206,7 @@ static void player_start(struct player *p, uint64_t seed)
 	mt_profile_init(&p->profile);
 	for (uint32_t i = 0; i < GROUPS; i++)
 		mt_profile_add_group(&p->profile,
-			mt_profile_add_node(&p->profile, 0, MT_KIND_MALLOC + i));
+			mt_profile_add_node(&p->profile, 0, MT_FUNCTION_MALLOC + i));
 	mt_model_init(&p->model, &p->profile);
 }
 

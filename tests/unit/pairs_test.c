@@ -72,13 +72,13 @@ static void start(struct recording *r, uint32_t block_events, bool history, bool
 		*pc = (struct mt_wire_pc){.address = 0x402000 + i, .module = MT_NO_MODULE};
 		*node_at(r->f, 33 + 2 * i) = (struct mt_wire_node){.pc = 33 + i};
 		*node_at(r->f, 34 + 2 * i) =
-			(struct mt_wire_node){.parent = 33 + 2 * i, .pc = MT_KIND_MALLOC};
+			(struct mt_wire_node){.parent = 33 + 2 * i, .pc = MT_FUNCTION_MALLOC};
 	}
-	*node_at(r->f, FREE_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_FREE};
+	*node_at(r->f, FREE_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_FUNCTION_FREE};
 	r->f->segment.header->pc_count = 33 + GROUPS;
-	*node_at(r->f, POOL_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_POOL};
+	*node_at(r->f, POOL_NODE) = (struct mt_wire_node){.parent = 33, .pc = MT_FUNCTION_POOL};
 	*node_at(r->f, POOL_FREE_NODE) =
-		(struct mt_wire_node){.parent = 33, .pc = MT_KIND_POOL_FREE};
+		(struct mt_wire_node){.parent = 33, .pc = MT_FUNCTION_POOL_FREE};
 	r->f->segment.header->node_count = POOL_FREE_NODE + 1;
 	r->f->merge.writer = mt_trace_writer_new(dup(r->fd), &err);
 	assert_non_null(r->f->merge.writer);
@@ -123,7 +123,7 @@ static void record(struct fixture *f, struct script *s, uint32_t ring, unsigned 
 {
 	uint32_t node = type == MT_RECORD_ALLOC
 		? 34 + 2 * below(s, below(s, 9) ? 2 : GROUPS)
-		: MT_KIND_FREE + below(s, 20) / 19;
+		: MT_FUNCTION_FREE + below(s, 20) / 19;
 
 	if (type == MT_RECORD_FREE && !below(s, 3 * s->odd))
 		node = FREE_NODE;
@@ -155,18 +155,19 @@ static void record_pool(struct fixture *f, struct script *s, uint32_t ring, bool
 	s->clock += 1 + below(s, 400);
 	if (last == MT_RECORD_REALLOC) {
 		extend(f, ring, MT_EXTEND_TIME, f->clock.start + s->clock);
-		extend_pointer(f, ring, key, MT_KIND_POOL);
+		extend_pointer(f, ring, key, MT_FUNCTION_POOL);
 		put(f, ring,
-			mt_wire_record_pack(MT_RECORD_RELEASE, 0, MT_KIND_POOL, MT_POINTER_EXTENDED,
-				0));
+			mt_wire_record_pack(MT_RECORD_RELEASE, 0, MT_FUNCTION_POOL,
+				MT_POINTER_EXTENDED, 0));
 		key += 64 * below(s, 3);
 	}
 	extend(f, ring, MT_EXTEND_TIME, f->clock.start + s->clock);
-	extend_pointer(f, ring, key, last == MT_RECORD_FREE ? MT_KIND_POOL_FREE : MT_KIND_POOL);
+	extend_pointer(f, ring, key,
+		last == MT_RECORD_FREE ? MT_FUNCTION_POOL_FREE : MT_FUNCTION_POOL);
 	put(f, ring,
 		mt_wire_record_pack(last, 0,
 			last != MT_RECORD_FREE ? POOL_NODE
-				: below(s, 3)  ? (uint32_t)MT_KIND_POOL_FREE
+				: below(s, 3)  ? (uint32_t)MT_FUNCTION_POOL_FREE
 					       : POOL_FREE_NODE,
 			MT_POINTER_EXTENDED, last == MT_RECORD_FREE ? 0 : size));
 	s->last[ring] = s->clock;
@@ -618,7 +619,7 @@ static void plain(struct fixture *f, uint32_t ring, unsigned type, uint32_t delt
 	bool end = type == MT_RECORD_FREE;
 
 	put(f, ring,
-		mt_wire_record_pack(type, delta, end ? MT_KIND_FREE : MALLOC_NODE, pointer >> 3,
+		mt_wire_record_pack(type, delta, end ? MT_FUNCTION_FREE : MALLOC_NODE, pointer >> 3,
 			end ? 0 : 8));
 	publish(f, ring);
 }

@@ -166,7 +166,7 @@ static void test_deep(void **state)
 	for (size_t i = 0; i < 20000; i++)
 		node = mt_profile_add_node(&f.profile, node, i % 2 ? odd : even);
 	uint32_t id = mt_profile_add_group(&f.profile,
-		mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
+		mt_profile_add_node(&f.profile, node, MT_FUNCTION_NEW));
 
 	f.profile.groups[id].allocated_count = 1;
 	struct mt_report report = {

@@ -89,7 +89,7 @@ static inline uint32_t fixture_group(struct fixture *f, const uint32_t *stack, u
 	for (; *stack; stack++)
 		node = fixture_node(f, node, *stack);
 	uint32_t id = mt_profile_add_group(&f->profile,
-		mt_profile_add_node(&f->profile, node, MT_KIND_MALLOC));
+		mt_profile_add_node(&f->profile, node, MT_FUNCTION_MALLOC));
 	struct mt_group *group = &f->profile.groups[id];
 
 	group->allocated_count = count;

@@ -37,7 +37,7 @@ static bool checkpoint_block(void *context, struct mt_checkpoint_block *out)
 		.address = b->a.address,
 		.size = b->a.size,
 		.time_ns = b->a.time_ns,
-		.usable = note->type == MT_EVENT_NOTE && note->kind == MT_NOTE_USABLE
+		.usable = note->type == MT_EVENT_NOTE && note->function == MT_NOTE_USABLE
 			? note->size
 			: 0,
 		.sequence = b->sequence,
@@ -404,7 +404,7 @@ static int on_allocation(void *context, const struct mt_allocation *a)
 	SAME(group)
 	SAME(thread)
 	SAME(end_thread)
-	SAME(end_kind)
+	SAME(end_function)
 	SAME(marker)
 	SAME(between)
 	if (v->wants & MT_SCAN_ADDRESSES)

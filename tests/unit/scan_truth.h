@@ -56,7 +56,8 @@ static inline void recording_begin(struct recording *r, uint64_t seed, uint64_t 
 		uint32_t frame = mt_profile_add_node(&r->profile, 0, pc);
 
 		mt_profile_add_group(&r->profile,
-			mt_profile_add_node(&r->profile, frame, i ? MT_KIND_MALLOC : MT_KIND_POOL));
+			mt_profile_add_node(&r->profile, frame,
+				i ? MT_FUNCTION_MALLOC : MT_FUNCTION_POOL));
 	}
 	for (unsigned i = 0; i < 3; i++) {
 		char name[] = "thread0";
@@ -131,7 +132,7 @@ static inline void put_end(struct recording *r, uint8_t type)
 			.type = type,
 			.number = number,
 			.thread = pick(r, 3),
-			.kind = MT_KIND_FREE,
+			.kind = MT_FUNCTION_FREE,
 		});
 	if (type == MT_EVENT_RELEASE)
 		r->released[r->released_count++] = number;
@@ -165,7 +166,7 @@ static inline void put_unknown_free(struct recording *r)
 		(struct mt_event){
 			.type = MT_EVENT_UNKNOWN_FREE,
 			.address = 0x5000,
-			.kind = MT_KIND_DELETE,
+			.kind = MT_FUNCTION_DELETE,
 		});
 	if (pick(r, 2))
 		put(r,
@@ -227,7 +228,7 @@ static inline uint64_t usable_of(const struct recording *r, uint64_t place)
 		return next->size;
 	while (usable < e->size)
 		usable += 16;
-	return mt_profile_group_kind(&r->profile, e->group) == MT_KIND_POOL ? 0 : usable;
+	return mt_profile_group_function(&r->profile, e->group) == MT_FUNCTION_POOL ? 0 : usable;
 }
 
 static inline uint32_t marker_of(const struct recording *r, uint64_t number)
@@ -249,7 +250,7 @@ static inline void follow_end(struct recording *r, uint64_t place, const uint64_
 	b->released = e->type == MT_EVENT_RELEASE;
 	b->a.end_ns = e->time_ns;
 	b->a.end_thread = e->thread;
-	b->a.end_kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind;
+	b->a.end_function = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->kind;
 	b->a.end_node = next && next->type == MT_EVENT_NOTE ? (uint32_t)next->size : 0;
 	b->a.between = sequence[b->a.thread] - b->sequence;
 }
@@ -322,7 +323,7 @@ static inline void recording_follow(struct recording *r)
 			b->end = NONE;
 			b->released = false;
 			b->a.end_ns = MT_LIVE;
-			b->a.end_thread = b->a.end_kind = b->a.end_node = 0;
+			b->a.end_thread = b->a.end_function = b->a.end_node = 0;
 			b->a.between = 0;
 			break;
 		default: break;

@@ -28,7 +28,7 @@ static int setup(void **state)
 	mt_profile_init(&f->profile);
 	mt_profile_init(&f->seen);
 	mt_profile_add_thread(&f->profile, &(struct mt_thread){.tid = 1});
-	mt_profile_add_group(&f->profile, mt_profile_add_node(&f->profile, 0, MT_KIND_MALLOC));
+	mt_profile_add_group(&f->profile, mt_profile_add_node(&f->profile, 0, MT_FUNCTION_MALLOC));
 	*state = f;
 	return 0;
 }
@@ -123,7 +123,7 @@ static void shows_functions(void **state)
 	mt_snapshot_publish(f->snapshot, p);
 	assert_int_equal(mt_snapshot_view_update(f->view, &f->seen, &f->err), 1);
 	assert_string_equal(mt_profile_function_name(&f->seen,
-				    mt_profile_group_kind(&f->seen, group)),
+				    mt_profile_group_function(&f->seen, group)),
 		"gpu_take");
 	assert_string_equal(mt_profile_domain_name(&f->seen,
 				    mt_profile_group_domain(&f->seen, group)),

@@ -143,7 +143,8 @@ static uint64_t held_by(const struct opened *o, const struct held *h, const stru
 				mt_strings_get(&p->strings, p->threads[b->thread].name));
 		else if (by == MT_ROWS_BY_KIND)
 			mt_buffer_printf(&name, "%s",
-				mt_profile_function_name(p, mt_profile_group_kind(p, b->group)));
+				mt_profile_function_name(p,
+					mt_profile_group_function(p, b->group)));
 		bool mine = by == MT_ROWS_BY_BACKTRACE
 			? wanted->group == b->group
 			: !strcmp((const char *)name.data,

@@ -37,7 +37,7 @@ static struct mt_event *next_event(struct state *s, uint8_t type, uint32_t threa
 		e->size = below(s, 3) ? 16 * e->group : below(s, 100000);
 		e->address = 0x10000 * (thread + 1ull) + 16 * below(s, 50);
 	} else {
-		e->kind = (uint8_t)(5 + below(s, 20) / 19);
+		e->function = (uint8_t)(5 + below(s, 20) / 19);
 	}
 	return e;
 }
@@ -322,7 +322,7 @@ static void any_events_have_an_order(void **state)
 		uint32_t thread = i % THREADS;
 		struct mt_event *e = next_event(&s, types[i / THREADS], thread);
 
-		e->kind = 0;
+		e->function = 0;
 		choices[i] = (uint8_t)thread;
 		if (e->type == MT_EVENT_REALLOCATE)
 			e->previous = block[thread];

@@ -194,7 +194,8 @@ static void test_too_many_functions(void **state)
 /* A free by a function that nobody defines. */
 static void test_undefined_free(void **state)
 {
-	static const uint16_t functions[] = {MT_KIND_DELETE, MT_FUNCTION_FIRST, 300, UINT16_MAX};
+	static const uint16_t functions[] = {MT_FUNCTION_DELETE, MT_FUNCTION_FIRST, 300,
+		UINT16_MAX};
 	static const enum mt_event_type types[] = {MT_EVENT_FREE, MT_EVENT_RELEASE,
 		MT_EVENT_IMPLIED_FREE, MT_EVENT_UNKNOWN_FREE};
 

@@ -55,7 +55,7 @@ static inline void simulation_define(struct simulation *s)
 			.module = s->profile.module_count - 1});
 	uint32_t frame = mt_profile_add_node(&s->profile, 0, pc);
 
-	for (uint32_t kind = MT_KIND_MALLOC; kind < MT_KIND_MALLOC + 3; kind++)
+	for (uint32_t kind = MT_FUNCTION_MALLOC; kind < MT_FUNCTION_MALLOC + 3; kind++)
 		mt_profile_add_group(&s->profile, mt_profile_add_node(&s->profile, frame, kind));
 	snprintf(name, sizeof name, "worker %u", s->profile.thread_count);
 	mt_profile_add_thread(&s->profile,
@@ -172,7 +172,7 @@ static inline void simulation_end(struct simulation *s, uint32_t at, enum mt_eve
 	simulation_emit(s,
 		(struct mt_event){
 			.type = type,
-			.kind = MT_KIND_FREE,
+			.kind = MT_FUNCTION_FREE,
 			.number = b.number,
 			.thread = random_below(&s->random, s->profile.thread_count),
 		});
@@ -222,7 +222,7 @@ static inline void simulation_step(struct simulation *s)
 		simulation_emit(s,
 			(struct mt_event){
 				.type = MT_EVENT_UNKNOWN_FREE,
-				.kind = MT_KIND_DELETE,
+				.kind = MT_FUNCTION_DELETE,
 				.address = 0x5500 + random_below(&s->random, 1000),
 			});
 		if (random_below(&s->random, 2))

@@ -52,7 +52,7 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 		e.size = wild ? ~0ull - random_next(random) : random_below(random, 5000);
 		return e;
 	}
-	e.kind = wild ? 255 : MT_KIND_FREE + random_below(random, 2);
+	e.kind = wild ? 255 : MT_FUNCTION_FREE + random_below(random, 2);
 	if (e.type == MT_EVENT_UNKNOWN_FREE)
 		e.address = wild ? 1 : 0x9000 + random_below(random, 5000);
 	else
@@ -82,7 +82,7 @@ static uint32_t write_pairs(struct mt_trace_writer *w, struct mt_event *events, 
 		*us += random_below(random, 3) ? 0 : random_below(random, 200);
 		*end = (struct mt_event){
 			.type = MT_EVENT_FREE,
-			.kind = (uint8_t)(MT_KIND_FREE + random_below(random, 2)),
+			.kind = (uint8_t)(MT_FUNCTION_FREE + random_below(random, 2)),
 			.thread = begin->thread,
 			.time_ns = *us * 1000,
 			.number = begin->number,
@@ -144,7 +144,7 @@ static void test_events_round_trip(void **state)
  * theirs is foreseen as what one does. */
 static void test_threads_in_turn(void **state)
 {
-	struct mt_event live[2][16], e = {.size = 48, .kind = MT_KIND_FREE};
+	struct mt_event live[2][16], e = {.size = 48, .kind = MT_FUNCTION_FREE};
 	uint64_t freed[2][16], random = 5, number = 0, bytes[2];
 	struct mt_err err;
 
@@ -186,7 +186,7 @@ static void test_threads_in_turn(void **state)
 /* A pair for which there is room for one event goes into the next block. */
 static void test_pair_at_the_end(void **state)
 {
-	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .kind = MT_KIND_FREE};
+	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .kind = MT_FUNCTION_FREE};
 	struct mt_pair_encoder encoder;
 	struct mt_trace_writer *w;
 	struct mt_err err;
@@ -201,7 +201,7 @@ static void test_pair_at_the_end(void **state)
 		for (e.number = 0; e.number < singles; e.number++)
 			mt_trace_writer_event(w, &e);
 		encoder = mt_trace_writer_pairs(w, 0, e.number++, 0);
-		mt_pair_encode(&encoder, 0, 0, 0, MT_KIND_FREE);
+		mt_pair_encode(&encoder, 0, 0, 0, MT_FUNCTION_FREE);
 		mt_pair_encoder_end(&encoder);
 		mt_trace_writer_event(w, &e);
 		assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);

@@ -93,7 +93,7 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 				sign ? sign + 1 : stack[count], "", 0));
 		free(module);
 	}
-	node = fixture_node(&f, node, MT_KIND_MALLOC);
+	node = fixture_node(&f, node, MT_FUNCTION_MALLOC);
 	if (judged)
 		mt_wrappers_judge(w, &f.symbols);
 	mt_backtrace_of(&b, &f.profile, &f.symbols, node);
@@ -184,7 +184,7 @@ static void test_again(void **state)
 	mt_wrappers_judge(w, &f.symbols);
 	node = fixture_node(&f, node, fixture_pc(&f, 0, "house_get", "", 0)); /* after that */
 	node = fixture_node(&f, fixture_node(&f, node, fixture_pc(&f, 0, "xmalloc", "", 0)),
-		MT_KIND_MALLOC);
+		MT_FUNCTION_MALLOC);
 	for (int round = 0; round < 4; round++) {
 		if (round == 1)
 			assert_int_equal(0, mt_wrappers_add(w, "house", "wrapper", NULL));

@@ -116,7 +116,8 @@ static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
 		d->live ? "live" : "leaked", mt_data_metric(live, d, g, MT_METRIC_LEAKED_SIZE),
 		blocks, MT_PLURAL(blocks, "block"), mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
 		calls, MT_PLURAL(calls, "call"),
-		mt_profile_function_name(&d->profile, mt_profile_group_kind(&d->profile, group)));
+		mt_profile_function_name(&d->profile,
+			mt_profile_group_function(&d->profile, group)));
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		add_frame(out, i, &backtrace->frames[i]);
 }

@@ -132,7 +132,7 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 		" %s %s in %s %s   allocated %s in %s %s of %s",
 		mt_info_knows_leaks(&app->data.whole->info) ? "leaked" : "live", live, blocks,
 		MT_PLURAL(blocks, "block"), all, count, MT_PLURAL(count, "call"),
-		mt_profile_function_name(p, mt_profile_group_kind(p, app->detail.group)));
+		mt_profile_function_name(p, mt_profile_group_function(p, app->detail.group)));
 	if (r.rows < 10)
 		return 1;
 	matched_words(app, g, matched);

@@ -341,7 +341,8 @@ void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_profile *
 	uint32_t at = lines->count++;
 
 	lines->line[at].function =
-		passes_on(b, own, mt_profile_function(p, mt_profile_group_kind(p, group))->family)
+		passes_on(b, own,
+			mt_profile_function(p, mt_profile_group_function(p, group))->family)
 		? own->function
 		: NULL;
 	lines->line[at].site = *own->source && own->line ? own->line : own->pc;
