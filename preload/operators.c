@@ -1,6 +1,6 @@
-/* operator new leaves its function and its caller's state with the thread, for the allocation inside
- * the real operator, which it calls with no guard held: std::bad_alloc may pass. operator delete
- * records the free, and tells the free inside that it is done.
+/* operator new leaves its function and its caller's state with the thread, for the allocation
+ * inside the real operator, which it calls with no guard held: std::bad_alloc may pass. operator
+ * delete records the free, and tells the free inside that it is done.
  *
  * All forms take up to three words in registers, so one type serves them all. */
 #include "preload/operators.h"

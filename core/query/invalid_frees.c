@@ -56,7 +56,7 @@ struct gathering {
 static void gather(struct gathering *g, const struct mt_event *e)
 {
 	struct mt_invalid_frees *s = g->invalid;
-	uint32_t domain = mt_profile_function(g->profile, e->kind)->domain;
+	uint32_t domain = mt_profile_function(g->profile, e->function)->domain;
 
 	g->last = false;
 	if (s->count == MT_INVALID_FREES_MAX || e->thread >= g->profile->thread_count) {
@@ -70,7 +70,7 @@ static void gather(struct gathering *g, const struct mt_event *e)
 		.address = mt_domain_address(&g->profile->domains[domain], e->address),
 		.order = s->seen++,
 		.place = g->allocations,
-		.call = {.time_ns = e->time_ns, .thread = e->thread, .kind = e->kind},
+		.call = {.time_ns = e->time_ns, .thread = e->thread, .function = e->function},
 	};
 	g->last = true;
 }

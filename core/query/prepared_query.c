@@ -119,7 +119,7 @@ uint64_t mt_prepared_query_usable(const struct mt_prepared_query *q, const struc
 {
 	const struct mt_profile *p = q->source->profile;
 
-	if (after && after->type == MT_EVENT_NOTE && after->kind == MT_NOTE_USABLE)
+	if (after && after->type == MT_EVENT_NOTE && after->function == MT_NOTE_USABLE)
 		return after->size;
 	if (p->info.usable_rule != MT_USABLE_GLIBC || !mt_profile_has_usable(p, e->group))
 		return 0;
@@ -297,8 +297,9 @@ void mt_prepared_query_resumed(struct mt_resumed *r, const struct mt_checkpoint_
 		.thread = b->thread,
 		.time_ns = b->time_ns,
 	};
-	r->events[1] =
-		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = b->usable};
+	r->events[1] = (struct mt_event){.type = MT_EVENT_NOTE,
+		.function = MT_NOTE_USABLE,
+		.size = b->usable};
 	r->after = b->usable ? &r->events[1] : NULL;
 }
 

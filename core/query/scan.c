@@ -54,7 +54,7 @@ static int tell_allocation(struct teller *t, const struct mt_event *e, const str
 		return 0;
 	half = (struct mt_event){
 		.type = MT_EVENT_FREE,
-		.kind = MT_FUNCTION_REALLOC,
+		.function = MT_FUNCTION_REALLOC,
 		.thread = e->thread,
 		.time_ns = e->time_ns,
 		.number = e->previous,
@@ -97,7 +97,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	return t->visit(t->context,
 		&(struct mt_event){
 			.type = MT_EVENT_RELEASE,
-			.kind = MT_FUNCTION_REALLOC,
+			.function = MT_FUNCTION_REALLOC,
 			.number = b->number,
 			.thread = b->thread,
 			.time_ns = checkpoint->time_ns,

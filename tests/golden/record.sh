@@ -58,7 +58,7 @@ record() {
 	chmod 644 trace.dat*
 	mv trace.dat "$written"
 }
-at_once() { # the last trace has batches of strands of some length, or is of a version that has none
+at_once() { # the last trace has batches of runs of some length, or is of a version that has none
 	case $written in */v4*) return 0 ;; esac
 	python3 "$top/tests/golden/drop.py" "$written" | awk '$1 == "events" { bytes += $13 } END { exit bytes < 30 }'
 }

@@ -98,7 +98,10 @@ static void end(struct toy *t, uint64_t number, uint32_t by)
 {
 	t->now_ns += 1000;
 	mt_model_free(&t->model, &t->blocks[number], t->now_ns);
-	emit(t, (struct mt_event){.type = MT_EVENT_FREE, .number = number, .kind = (uint16_t)by});
+	emit(t,
+		(struct mt_event){.type = MT_EVENT_FREE,
+			.number = number,
+			.function = (uint16_t)by});
 }
 
 static void run(struct toy *t)

@@ -22,7 +22,7 @@ static void write_trace(struct block *blocks, uint64_t seed, int fd)
 	simulation_start(&s, seed, fd);
 	for (uint32_t count = 0; count < BLOCKS;) {
 		uint32_t place = random_below(&s.random, PLACES);
-		struct mt_event e = {.type = MT_EVENT_FREE, .kind = MT_FUNCTION_FREE};
+		struct mt_event e = {.type = MT_EVENT_FREE, .function = MT_FUNCTION_FREE};
 
 		s.now_ns += 1000;
 		if (at[place]) {

@@ -212,8 +212,8 @@ static void open_events(struct damaged *d, const struct mt_event *events, unsign
 	d->reader = mt_trace_reader_open_fd(fd, "damaged", &err);
 	assert_non_null(d->reader);
 	*source = (struct mt_source){.profile = &d->profile, .reader = d->reader, .workers = 1};
-	d->question = (struct mt_prepared_query){.source = source};
-	d->question.bounds.to_ns = UINT64_MAX;
+	d->query = (struct mt_prepared_query){.source = source};
+	d->query.bounds.to_ns = UINT64_MAX;
 }
 
 static void close_events(struct damaged *d)

@@ -218,7 +218,7 @@ static void twins_are_equal(void **state)
 			assert_int_equal(x->size, y->size);
 			assert_int_equal(x->group, y->group);
 			assert_int_equal(x->time_ns, y->time_ns);
-			assert_int_equal(x->kind, original_kind(y->kind));
+			assert_int_equal(x->function, original_kind(y->function));
 			unknown += x->type == MT_EVENT_UNKNOWN_FREE;
 			high += x->address >> 63 != 0;
 			if (y->address)

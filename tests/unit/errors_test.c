@@ -73,14 +73,14 @@ static void put_end(struct heap *h, uint8_t type, uint64_t number, uint32_t plac
 			.type = type,
 			.number = number,
 			.address = unknown ? address_of(place) : 0,
-			.kind = unknown && is_pooled(place) ? MT_FUNCTION_POOL_FREE
-							    : end_kinds[kind],
+			.function = unknown && is_pooled(place) ? MT_FUNCTION_POOL_FREE
+								: end_kinds[kind],
 		});
 	if (type != MT_EVENT_IMPLIED_FREE && !pick(h, 3))
 		put(h,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
-				.kind = MT_NOTE_FREE_STACK,
+				.function = MT_NOTE_FREE_STACK,
 				.size = h->profile.groups[pick(h, GROUPS)].node,
 			});
 }
@@ -186,7 +186,7 @@ static struct mt_error_call call_of(const struct mt_event *e)
 	struct mt_error_call call = {
 		.time_ns = e->time_ns,
 		.thread = e->thread,
-		.kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->function,
+		.function = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->function,
 	};
 
 	if (e[1].type == MT_EVENT_NOTE)
@@ -213,7 +213,7 @@ static bool is_there(const struct mt_event *e, const struct mt_event *free_, boo
 {
 	return allocates(e) && e->address == free_->address
 		&& ((group_kinds[e->group] == MT_FUNCTION_POOL)
-			   == (free_->kind == MT_FUNCTION_POOL_FREE))
+			   == (free_->function == MT_FUNCTION_POOL_FREE))
 		== same_domain;
 }
 
@@ -278,8 +278,8 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 		if (is_there(&h->events[i], &h->events[at], true))
 			return true;
 		if (h->events[i].type == MT_EVENT_UNKNOWN_FREE
-			&& (h->events[i].kind == MT_FUNCTION_POOL_FREE)
-				== (h->events[at].kind == MT_FUNCTION_POOL_FREE))
+			&& (h->events[i].function == MT_FUNCTION_POOL_FREE)
+				== (h->events[at].function == MT_FUNCTION_POOL_FREE))
 			return false;
 	}
 	return false;
@@ -346,7 +346,7 @@ static void compare(const struct heap *h, struct mt_errors *found, uint64_t leas
 				left_out += error.group == MT_NO_GROUP;
 		} else if (allocates(e) && e->size >= least && (end = end_of(h, e->number))
 			&& end->type != MT_EVENT_IMPLIED_FREE
-			&& !agree(group_kinds[e->group], end->kind)) {
+			&& !agree(group_kinds[e->group], end->function)) {
 			struct mt_error error = {
 				.type = MT_ERROR_MISMATCH,
 				.count = 1,

@@ -11,7 +11,7 @@
 static inline void assert_same_event(const struct mt_event *a, const struct mt_event *b)
 {
 	assert_int_equal(a->type, b->type);
-	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->function, b->function);
 	assert_int_equal(a->thread, b->thread);
 	assert_int_equal(a->group, b->group);
 	assert_int_equal(a->time_ns, b->time_ns);

@@ -114,7 +114,7 @@ static inline void put_allocation(struct recording *r, uint8_t type, uint64_t pr
 		put(r,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
-				.kind = MT_NOTE_USABLE,
+				.function = MT_NOTE_USABLE,
 				.size = pick(r, 2) ? (size + 32) / 16 * 16 : size + 1 + pick(r, 50),
 			});
 	}
@@ -132,7 +132,7 @@ static inline void put_end(struct recording *r, uint8_t type)
 			.type = type,
 			.number = number,
 			.thread = pick(r, 3),
-			.kind = MT_FUNCTION_FREE,
+			.function = MT_FUNCTION_FREE,
 		});
 	if (type == MT_EVENT_RELEASE)
 		r->released[r->released_count++] = number;
@@ -140,7 +140,7 @@ static inline void put_end(struct recording *r, uint8_t type)
 		put(r,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
-				.kind = MT_NOTE_FREE_STACK,
+				.function = MT_NOTE_FREE_STACK,
 				.size = r->profile.groups[pick(r, r->profile.group_count)].node,
 			});
 }
@@ -166,13 +166,13 @@ static inline void put_unknown_free(struct recording *r)
 		(struct mt_event){
 			.type = MT_EVENT_UNKNOWN_FREE,
 			.address = 0x5000,
-			.kind = MT_FUNCTION_DELETE,
+			.function = MT_FUNCTION_DELETE,
 		});
 	if (pick(r, 2))
 		put(r,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
-				.kind = MT_NOTE_FREE_STACK,
+				.function = MT_NOTE_FREE_STACK,
 				.size = r->profile.groups[pick(r, r->profile.group_count)].node,
 			});
 }
@@ -224,7 +224,7 @@ static inline uint64_t usable_of(const struct recording *r, uint64_t place)
 	const struct mt_event *e = &r->events[place], *next = place + 1 < r->count ? e + 1 : NULL;
 	uint64_t usable = 24;
 
-	if (next && next->type == MT_EVENT_NOTE && next->kind == MT_NOTE_USABLE)
+	if (next && next->type == MT_EVENT_NOTE && next->function == MT_NOTE_USABLE)
 		return next->size;
 	while (usable < e->size)
 		usable += 16;
@@ -250,7 +250,7 @@ static inline void follow_end(struct recording *r, uint64_t place, const uint64_
 	b->released = e->type == MT_EVENT_RELEASE;
 	b->a.end_ns = e->time_ns;
 	b->a.end_thread = e->thread;
-	b->a.end_function = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->kind;
+	b->a.end_function = e->type == MT_EVENT_IMPLIED_FREE ? MT_FUNCTION_NONE : e->function;
 	b->a.end_node = next && next->type == MT_EVENT_NOTE ? (uint32_t)next->size : 0;
 	b->a.between = sequence[b->a.thread] - b->sequence;
 }

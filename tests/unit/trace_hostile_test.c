@@ -208,7 +208,7 @@ static void test_undefined_free(void **state)
 		simulation_start(&s, 1, create("undefined"));
 		simulation_allocate(&s, NULL);
 		simulation_emit(&s,
-			(struct mt_event){.type = types[i % 4], .kind = functions[i / 4]});
+			(struct mt_event){.type = types[i % 4], .function = functions[i / 4]});
 		simulation_flush(&s);
 		assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
 		simulation_free(&s);
@@ -412,11 +412,12 @@ static void test_hostile_events(void **state)
 	}
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_IMPLIED_FREE, .number = 2});
 	expect_event_rejected(
-		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = 100});
+		(struct mt_event){.type = MT_EVENT_NOTE, .function = MT_NOTE_USABLE, .size = 100});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE,
+		.function = MT_NOTE_FREE_STACK,
+		.size = ~0ull});
 	expect_event_rejected((
-		struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = ~0ull});
-	expect_event_rejected(
-		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = 1});
+		struct mt_event){.type = MT_EVENT_NOTE, .function = MT_NOTE_FREE_STACK, .size = 1});
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .thread = ~0u});
 }
 

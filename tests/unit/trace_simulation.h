@@ -93,7 +93,7 @@ static inline void simulation_emit(struct simulation *s, struct mt_event e)
 static inline void simulation_note(struct simulation *s, enum mt_event_note kind, uint64_t value)
 {
 	simulation_emit(s,
-		(struct mt_event){.type = MT_EVENT_NOTE, .kind = (uint8_t)kind, .size = value});
+		(struct mt_event){.type = MT_EVENT_NOTE, .function = (uint8_t)kind, .size = value});
 	s->profile.info.events--;
 }
 
@@ -172,7 +172,7 @@ static inline void simulation_end(struct simulation *s, uint32_t at, enum mt_eve
 	simulation_emit(s,
 		(struct mt_event){
 			.type = type,
-			.kind = MT_FUNCTION_FREE,
+			.function = MT_FUNCTION_FREE,
 			.number = b.number,
 			.thread = random_below(&s->random, s->profile.thread_count),
 		});
@@ -222,7 +222,7 @@ static inline void simulation_step(struct simulation *s)
 		simulation_emit(s,
 			(struct mt_event){
 				.type = MT_EVENT_UNKNOWN_FREE,
-				.kind = MT_FUNCTION_DELETE,
+				.function = MT_FUNCTION_DELETE,
 				.address = 0x5500 + random_below(&s->random, 1000),
 			});
 		if (random_below(&s->random, 2))

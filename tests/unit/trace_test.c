@@ -48,11 +48,11 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 		return e;
 	}
 	if (e.type == MT_EVENT_NOTE) {
-		e.kind = random_below(random, MT_NOTES);
+		e.function = random_below(random, MT_NOTES);
 		e.size = wild ? ~0ull - random_next(random) : random_below(random, 5000);
 		return e;
 	}
-	e.kind = wild ? 255 : MT_FUNCTION_FREE + random_below(random, 2);
+	e.function = wild ? 255 : MT_FUNCTION_FREE + random_below(random, 2);
 	if (e.type == MT_EVENT_UNKNOWN_FREE)
 		e.address = wild ? 1 : 0x9000 + random_below(random, 5000);
 	else
@@ -82,13 +82,13 @@ static uint32_t write_pairs(struct mt_trace_writer *w, struct mt_event *events, 
 		*us += random_below(random, 3) ? 0 : random_below(random, 200);
 		*end = (struct mt_event){
 			.type = MT_EVENT_FREE,
-			.kind = (uint8_t)(MT_FUNCTION_FREE + random_below(random, 2)),
+			.function = (uint8_t)(MT_FUNCTION_FREE + random_below(random, 2)),
 			.thread = begin->thread,
 			.time_ns = *us * 1000,
 			.number = begin->number,
 		};
 		mt_pair_encode_times(&encoder, begin->time_ns, end->time_ns);
-		mt_pair_encode(&encoder, begin->address, begin->size, begin->group, end->kind);
+		mt_pair_encode(&encoder, begin->address, begin->size, begin->group, end->function);
 	}
 	mt_pair_encoder_end(&encoder);
 	return at - 1;
@@ -144,7 +144,7 @@ static void test_events_round_trip(void **state)
  * theirs is foreseen as what one does. */
 static void test_threads_in_turn(void **state)
 {
-	struct mt_event live[2][16], e = {.size = 48, .kind = MT_FUNCTION_FREE};
+	struct mt_event live[2][16], e = {.size = 48, .function = MT_FUNCTION_FREE};
 	uint64_t freed[2][16], random = 5, number = 0, bytes[2];
 	struct mt_err err;
 
@@ -186,7 +186,7 @@ static void test_threads_in_turn(void **state)
 /* A pair for which there is room for one event goes into the next block. */
 static void test_pair_at_the_end(void **state)
 {
-	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .kind = MT_FUNCTION_FREE};
+	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .function = MT_FUNCTION_FREE};
 	struct mt_pair_encoder encoder;
 	struct mt_trace_writer *w;
 	struct mt_err err;

@@ -113,7 +113,7 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 
 /* ---- how groups grow ---- */
 
-#define SURVEY_SOON 20000000u /* events: about a second of another processor's time */
+#define HISTORY_SOON 20000000u /* events: about a second of another processor's time */
 
 uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out, uint32_t most)
 {
@@ -199,7 +199,7 @@ void mt_data_site_history_soon(struct mt_data *d)
 {
 	if (d->history_worker
 		&& mt_info_blocks_begun(&d->whole->info) + mt_info_blocks_ended(&d->whole->info)
-			<= SURVEY_SOON)
+			<= HISTORY_SOON)
 		mt_history_worker_ask_series(d->history_worker);
 }
 

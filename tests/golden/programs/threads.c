@@ -33,7 +33,7 @@ SITE void *consume(void *name)
 	return NULL;
 }
 
-SITE void pairs(int count) /* threads that do this at once are stored as strands */
+SITE void pairs(int count) /* threads that do this at once are stored as runs of one thread each */
 {
 	for (int i = 0; i < count; i++) {
 		void *volatile p = malloc(16 + (size_t)i % 7 * 8);
