@@ -10,7 +10,7 @@
  *   range       an array in the segment: modules, threads, pcs, nodes, rings, ring data
  *   entry       an element of a range; it counts as published below the range's counter
  *   id          the index of an entry, valid in its segment alone
- *   function        the allocator function that was called: malloc, new[], mmap ...
+ *   function    the allocator function that was called: malloc, new[], mmap ...
  *   marker      a pc id below MT_PC_FIRST: a function, or the sign of a cut stack. In memtui.h: a
  *               moment that the program names
  *   node        a place in the call tree: a parent node and a pc. A stack is its leaf node, whose
