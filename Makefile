@@ -60,7 +60,7 @@ PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,l
 
 # Sorted: the order in which the linker gets the objects is part of the result.
 PRELOAD_SRC := $(sort $(wildcard preload/*.c preload/$(ARCH)/*.c))
-CORE_SRC := $(sort $(wildcard core/*/*.c))
+CORE_SRC := $(sort $(wildcard core/*/*.c core/*/$(ARCH)/*.c))
 TUI_SRC := $(sort $(wildcard tui/*.c tui/*/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(O)/obj/%.o)

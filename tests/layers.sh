@@ -7,7 +7,7 @@ build=$1
 bad=0
 fail() { echo "not ok layers: $*"; bad=1; }
 
-order="base trace model capture symbol convert session recording query triage export"
+order="base inject trace model capture symbol convert session recording query triage export"
 allowed="core/wire.h"
 for folder in $order; do
 	allowed="$allowed core/$folder/"

@@ -1,0 +1,72 @@
+/* One call in a process that already runs, from outside. doc/inject.md has the picture: what is
+ * safe at which step if this process is killed, and what a called function must keep to.
+ * ptrace belongs to a thread: one thread makes all calls for a tracee. */
+#ifndef MT_INJECT_INJECT_H
+#define MT_INJECT_INJECT_H
+
+#include "core/base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mt_tracee;
+
+#define MT_TRACEE_SECCOMP 1u /* open it although it has a system-call filter */
+
+/* Opens a process, and touches nothing of it. NULL: err says in one sentence why it is refused. */
+struct mt_tracee *mt_tracee_open(pid_t, unsigned flags, struct mt_err *);
+/* Lets all threads go. What was mapped stays for the next who opens the process, unless
+ * mt_tracee_leave was called. Returns the number of threads that could not be let go, since they
+ * have not left the kernel: only the end of the calling process lets these go. */
+unsigned mt_tracee_close(struct mt_tracee *);
+
+/* No thread is borrowed while its pc or a return address is in low to high, exclusive. The name is
+ * that of the function for people. */
+void mt_tracee_avoid(struct mt_tracee *, uint64_t low, uint64_t high, const char *name);
+/* The dynamic linker, allocators, fork, dlopen, pthread_create and exit. */
+int mt_tracee_avoid_usual(struct mt_tracee *, struct mt_err *);
+
+/* Stops all threads, and waits for vfork children to leave the memory. When it fails, all threads
+ * run again. */
+int mt_tracee_stop(struct mt_tracee *, unsigned deadline_ms, struct mt_err *);
+/* Lets all threads go. Returns the number of those that have to be let go later, since they have
+ * not left the kernel: call it again. */
+unsigned mt_tracee_resume(struct mt_tracee *);
+
+/* How long threads stood still since the last mt_tracee_forget_stops. */
+struct mt_tracee_stop {
+	pid_t thread;
+	uint64_t ns; /* from the request to stop until it was let go */
+};
+const struct mt_tracee_stop *mt_tracee_stops(const struct mt_tracee *, uint32_t *count);
+void mt_tracee_forget_stops(struct mt_tracee *);
+
+/* Stops one thread that can make a call: the wanted one, or, if that is 0, the one that suits best.
+ * If all are stopped, it is one of them. Returns its id, or a negative errno; then err names the
+ * function that held the last thread. */
+pid_t mt_tracee_borrow(struct mt_tracee *, pid_t wanted, unsigned deadline_ms, struct mt_err *);
+/* Lets a borrowed thread make a call and go on with what it did. Fails before the thread is touched
+ * or, with -ETIMEDOUT, while the thread may still make the call. In all cases the thread was let
+ * go. */
+int mt_tracee_call(struct mt_tracee *, pid_t thread, uint64_t function, const uint64_t arguments[6],
+	uint64_t *result, struct mt_err *);
+/* The same for a system call, which must not wait with a time limit. The result is the kernel's. */
+int mt_tracee_system_call(struct mt_tracee *, pid_t thread, long number,
+	const uint64_t arguments[6], int64_t *result, struct mt_err *);
+/* Takes code and memory out of the process again, with borrowed threads. */
+int mt_tracee_leave(struct mt_tracee *, struct mt_err *);
+
+struct mt_tracee_symbol {
+	uint64_t address, size; /* the size never goes beyond the module's code */
+	bool is_indirect;       /* the address is that of a resolver (STT_GNU_IFUNC) */
+};
+/* A function of the first mapped file whose name begins with `module`, such as "libc.so"; "" is the
+ * executable. */
+int mt_tracee_find(struct mt_tracee *, const char *module, const char *name,
+	struct mt_tracee_symbol *, struct mt_err *);
+
+int mt_tracee_read(const struct mt_tracee *, uint64_t address, void *to, size_t size);
+int mt_tracee_write(const struct mt_tracee *, uint64_t address, const void *from, size_t size);
+
+#endif

@@ -1,0 +1,161 @@
+/* Functions of mapped files. The files are somebody else's: no size in them is trusted. */
+#include "core/inject/internal.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- a file ---- */
+
+/* The segment that the mapping is of, and how far the file was moved. */
+static bool find_segment(Elf *elf, const struct mt_inject_map *code, GElf_Phdr *segment,
+	uint64_t *bias)
+{
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, segment) || segment->p_type != PT_LOAD
+			|| !(segment->p_flags & PF_X))
+			continue;
+		if (code->offset < segment->p_offset + segment->p_filesz
+			&& code->offset + (code->high - code->low) > segment->p_offset) {
+			*bias = code->low - code->offset + segment->p_offset - segment->p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static Elf *open_elf(struct mt_tracee *t, const struct mt_inject_map *code, int *fd)
+{
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	*fd = mt_inject_open_map(t->pid, code);
+	if (*fd < 0)
+		return NULL;
+	elf = elf_begin(*fd, ELF_C_READ, NULL); /* not mapped: somebody may cut the file */
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64)
+		return elf;
+	elf_end(elf);
+	close(*fd);
+	return NULL;
+}
+
+static void each_of_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+	const struct mt_inject_map *code, uint64_t bias, mt_inject_each *each, void *context)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+	size_t count = data && size ? data->d_size / size : 0;
+
+	for (size_t i = 1; i < count; i++) {
+		struct mt_tracee_symbol found;
+		const char *name;
+		GElf_Sym symbol;
+		unsigned type;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		type = GELF_ST_TYPE(symbol.st_info);
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		found.address = symbol.st_value + bias;
+		found.size = symbol.st_size;
+		found.is_indirect = type == STT_GNU_IFUNC;
+		if (!name || (type != STT_FUNC && type != STT_GNU_IFUNC)
+			|| found.address < code->low || found.address >= code->high)
+			continue;
+		if (found.size > code->high - found.address)
+			found.size = code->high - found.address;
+		each(context, name, &found);
+	}
+}
+
+int mt_inject_symbols(struct mt_tracee *t, const struct mt_inject_map *code, mt_inject_each *each,
+	void *context)
+{
+	Elf_Scn *section = NULL;
+	GElf_Phdr segment;
+	uint64_t bias;
+	Elf *elf;
+	int fd;
+
+	elf = open_elf(t, code, &fd);
+	if (!elf)
+		return -ENOENT;
+	if (find_segment(elf, code, &segment, &bias))
+		while ((section = elf_nextscn(elf, section))) {
+			GElf_Shdr header;
+
+			if (gelf_getshdr(section, &header)
+				&& (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
+				each_of_table(elf, section, &header, code, bias, each, context);
+		}
+	elf_end(elf);
+	close(fd);
+	return 0;
+}
+
+uint64_t mt_inject_code_end(struct mt_tracee *t, const struct mt_inject_map *code)
+{
+	uint64_t bias, end = 0;
+	GElf_Phdr segment;
+	Elf *elf;
+	int fd;
+
+	elf = open_elf(t, code, &fd);
+	if (!elf)
+		return 0;
+	if (find_segment(elf, code, &segment, &bias) && segment.p_filesz == segment.p_memsz)
+		end = segment.p_vaddr + segment.p_filesz + bias;
+	elf_end(elf);
+	close(fd);
+	return end > code->low && end <= code->high ? end : 0;
+}
+
+/* ---- one function ---- */
+
+struct wanted {
+	const char *name;
+	struct mt_tracee_symbol *to;
+	bool found;
+};
+
+static void is_it(void *context, const char *name, const struct mt_tracee_symbol *symbol)
+{
+	struct wanted *w = context;
+
+	if (w->found || strcmp(name, w->name))
+		return;
+	*w->to = *symbol;
+	w->found = true;
+}
+
+int mt_tracee_find(struct mt_tracee *t, const char *module, const char *name,
+	struct mt_tracee_symbol *to, struct mt_err *err)
+{
+	struct wanted w = {name, to, false};
+	char program[4096];
+	bool has_module = false;
+
+	mt_proc_link(t->pid, "exe", program, sizeof program);
+	for (uint32_t i = 0; i < t->maps.count && !w.found; i++) {
+		const struct mt_inject_map *map = &t->maps.items[i];
+
+		if (!map->executable
+			|| (*module ? strncmp(mt_base_name(map->path), module, strlen(module))
+				    : strcmp(map->path, program)))
+			continue;
+		has_module = true;
+		mt_inject_symbols(t, map, is_it, &w);
+	}
+	if (w.found)
+		return 0;
+	return mt_fail(err, -ENOENT, "process %d has no %s%s%s", (int)t->pid,
+		has_module ? "function " : "module ", has_module ? name : module,
+		has_module ? ", or its file cannot be read" : "");
+}
