@@ -50,7 +50,7 @@ for s in $second; do
 	report "$s" "$logs/$s" "$(cat "$logs/$s.status")"
 done
 # These need both: races, threads by the thousand, screens that are drawn in time.
-for s in matrix stress screens live resident; do
+for s in matrix stress inject screens live resident; do
 	suite "$s" bash tests/$s/run.sh "$build"
 done
 suite layers sh tests/layers.sh "$build"
