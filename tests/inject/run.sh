@@ -33,6 +33,8 @@ asks() {
 # ---- what is refused ----
 asks absent "process 4194305 does not exist" open 4194305
 held idle
+refusal=$(./injector open "$held" 2>&1)
+case $refusal in *ptrace*) ends && skip all "$refusal" && exit "$bad" ;; esac
 asks opens opened open "$held"
 asks calls "borrow 1" borrow "$held"
 kill -STOP "$held"
