@@ -270,7 +270,7 @@ static struct block *allocate(struct maker *m, uint32_t group, uint64_t size,
 		emit(m,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
-				.kind = MT_NOTE_USABLE,
+				.note = MT_NOTE_USABLE,
 				.size = (size + 23) / 16 * 16 + 24,
 			});
 	return b;
@@ -288,7 +288,7 @@ static void finish(struct maker *m, struct block *b)
 {
 	struct mt_event e = {
 		.type = MT_EVENT_FREE,
-		.kind = MT_FUNCTION_FREE,
+		.function = MT_FUNCTION_FREE,
 		.number = b->block.number,
 		.thread = m->thread,
 	};
@@ -300,7 +300,7 @@ static void finish(struct maker *m, struct block *b)
 		return;
 	}
 	e.type = MT_EVENT_RELEASE;
-	e.kind = MT_FUNCTION_REALLOC;
+	e.function = MT_FUNCTION_REALLOC;
 	mt_model_release(&m->model, &b->block, m->now_ns);
 	emit(m, e);
 	if (below(m, 100)) {

@@ -223,7 +223,7 @@ static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bo
 {
 	struct mt_event e = {
 		.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE,
-		.kind = freed ? MT_FUNCTION_FREE : 0,
+		.function = freed ? MT_FUNCTION_FREE : 0,
 		.group = b->group,
 		.time_ns = at,
 		.number = b->number,
