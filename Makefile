@@ -59,7 +59,7 @@ PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden 
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 
 # Sorted: the order in which the linker gets the objects is part of the result.
-PRELOAD_SRC := $(sort $(wildcard preload/*.c preload/$(ARCH)/*.c))
+PRELOAD_SRC := $(sort $(wildcard $(addsuffix /*.c,$(filter-out preload/arch,$(wildcard preload/*)) preload/arch/$(ARCH))))
 CORE_SRC := $(sort $(wildcard core/*/*.c core/*/$(ARCH)/*.c))
 TUI_SRC := $(sort $(wildcard tui/*.c tui/*/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
@@ -141,14 +141,16 @@ $(O)/tests/squeeze_test: $(O)/obj/tests/unit/squeeze_test.o $(O)/obj/tui/termina
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-$(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/$(ARCH)/differ.o
+$(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/arch/$(ARCH)/differ.o
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka
 
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
-RACE := blind event ring tree rules segment thread thread_state thread_fork modules mapped sections procmaps unwind step \
-	cfi cfi_program cfi_table expression environment file file_name file_before file_room file_chunk allocator check find find_scope find_symbol bootstrap sys $(ARCH)/differ
+RACE := $(addprefix base/,environment procmaps sys) $(addprefix symbols/,find scope symbol) \
+	$(addprefix segment/,blind file file_before file_chunk file_name file_room ring segment tree) \
+	$(addprefix unwind/,cfi cfi_program cfi_table check expression mapped modules rules sections step unwind) \
+	$(addprefix process/,allocator thread thread_fork thread_state) record/event hooks/bootstrap arch/$(ARCH)/differ
 RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
 	@mkdir -p $(@D)
@@ -168,7 +170,7 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_SECONDS ?= 60
 FUZZ_MUTANTS ?= 10000
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer $(filter-out -O% -g $(WARN) $(SAN),$(ALL_CFLAGS))
-cfi_fuzz_SRC := preload/cfi.c preload/cfi_program.c preload/cfi_table.c preload/expression.c
+cfi_fuzz_SRC := preload/unwind/cfi.c preload/unwind/cfi_program.c preload/unwind/cfi_table.c preload/unwind/expression.c
 theme_fuzz_SRC := tui/terminal/theme.c tui/terminal/theme_files.c tui/user/user_files.c
 config_fuzz_SRC := tui/user/config.c $(theme_fuzz_SRC)
 trace_fuzz_SRC := tests/fuzz/trace_mutator.c
@@ -247,7 +249,7 @@ check: test-packages
 	@sh tests/packages.sh clang-format
 	@sh tests/check.sh $(O)
 
-# Tracers that are wrong on purpose (preload/check.h): the checks of stacks must see each of them.
+# Tracers that are wrong on purpose (preload/unwind/check.h): the checks of stacks must see each of them.
 mutations: all
 	@bash tests/stacks/mutations.sh $(O)
 

@@ -135,7 +135,7 @@ else
 fi
 loader=$(readelf -lW leaf | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 needed=$(objdump -T "$lib" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
-say "the tracer knows which glibc it needs" "$(grep -q "LIBC_NEEDED \"$needed\"" "$top/preload/exec_target.c" || echo "$needed, not as in preload/exec_target.c")"
+say "the tracer knows which glibc it needs" "$(grep -q "LIBC_NEEDED \"$needed\"" "$top/preload/process/exec_target.c" || echo "$needed, not as in preload/process/exec_target.c")"
 as -o environ64.o "$here/environ64.s" && ld -o loader64 environ64.o && gcc $flags -Wl,--dynamic-linker="$tmp/loader64" -o old "$here/leaf.c"
 said=$(notes ./ways execve own "$tmp/old")
 say "a program of another or an older libc gets no library and is noted" "$(echo "$said" | grep -q '^MEMTUI_SESSION=' || echo "no session;")$(

@@ -6,7 +6,7 @@
  * is one readable segment. */
 #include <stdlib.h>
 
-#include "preload/cfi_parts.h"
+#include "preload/unwind/cfi_parts.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PCS 8

@@ -27,7 +27,7 @@ for page in doc/man/*; do
 	head -n 1 "$page" | grep -qF " \"memtui $version\" " || not_ok "version: $page" "$(head -n 1 "$page"), expected memtui $version (make man)"
 done
 # The number stands nowhere else, so that a release changes the changelog and 'make man' does the rest.
-others=$(grep -lF "$version" Makefile README.md preload/* core/*/*.[ch] tui/*.[ch] tui/*/*.[ch] 2>/dev/null)
+others=$(grep -lF "$version" Makefile README.md preload/*.* preload/*/*.[ch] preload/arch/*/*.[ch] core/*/*.[ch] tui/*.[ch] tui/*/*.[ch] 2>/dev/null)
 same "version: in one place" "" "$others"
 
 # ---- no path of this machine ----

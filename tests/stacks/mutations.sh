@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # mutations.sh BUILD: are the checks of stacks themselves any good? Builds tracers that are wrong on purpose
-# (MT_MUTATION, preload/check.h) and requires that each is found out, by differing stacks, on programs that the right
+# (MT_MUTATION, preload/unwind/check.h) and requires that each is found out, by differing stacks, on programs that the right
 # tracer passes.
 set -u
 build=$(cd "$1" && pwd)

@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/deepbind.h"
-#include "preload/event.h"
-#include "preload/operators.h"
-#include "preload/prefixed.h"
-#include "preload/seal.h"
-#include "preload/segment.h"
+#include "preload/hooks/operators.h"
+#include "preload/hooks/prefixed.h"
+#include "preload/install/deepbind.h"
+#include "preload/process/seal.h"
+#include "preload/record/event.h"
+#include "preload/segment/segment.h"
 #include "tests/stress/race.h"
 
 /* ---- what the left-out parts of the tracer would do ---- */

@@ -1,5 +1,5 @@
 /* Every way of comparing the words of a stack sees each word that differs, and no other. */
-#include "preload/tracer.h"
+#include "preload/base/tracer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

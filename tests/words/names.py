@@ -11,7 +11,7 @@ import re
 import sys
 
 TOP = ["core", "debian", "doc", "preload", "tests", "themes", "tui"]
-FOLDERS = set(TOP) | {name for top in ["core", "tui"] for name in os.listdir(top) if os.path.isdir(f"{top}/{name}")}
+FOLDERS = set(TOP) | {name for top in ["core", "preload", "tui"] for name in os.listdir(top) if os.path.isdir(f"{top}/{name}")}
 FILE = re.compile(r"[a-z0-9_*-]+\.(c|h|sh|py|md)")
 PATH = re.compile(r"([a-z0-9_.*-]+)/[A-Za-z0-9_.*/-]*")
 pages = ["README.md", "CONTRIBUTING.md"] + sorted(glob.glob("doc/*.md"))

@@ -1,6 +1,6 @@
 /* Variables of the environment: one list feeds help, the manual page, and the defaults of run and
- * record. The tracer reads the same names (preload/file_name.c) but MEMTUI_CACHE, which is the
- * recorder's; a test compares. */
+ * record. The tracer reads the same names (preload/segment/file_name.c) but MEMTUI_CACHE, which is
+ * the recorder's; a test compares. */
 #ifndef MT_TUI_ENVIRONMENT_H
 #define MT_TUI_ENVIRONMENT_H
 

@@ -1,0 +1,399 @@
+/* Prefixed and bundled allocators: each function goes to the next definition. What is called from
+ * within the library that provides malloc, or by another of these functions, is part of a call that
+ * is recorded already. An allocator that turns out to stand on malloc itself (a wrapper) is left
+ * alone from then on: its malloc says all. */
+#include "preload/hooks/prefixed.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "preload/hooks/operators.h"
+#include "preload/process/allocator.h"
+#include "preload/record/event.h"
+#include "preload/symbols/find.h"
+
+#define FRAMES_MAX 65536 /* an allocator's function and what it calls take less stack than this */
+
+enum function {
+#define X(family, symbol, shape, function) FUNCTION_##symbol,
+	MT_PREFIXED(X) FUNCTION_COUNT,
+#undef X
+};
+enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC };
+
+static const struct {
+	const char *name;
+	uint8_t family, shape, function;
+} functions[FUNCTION_COUNT] = {
+#define X(family, symbol, shape, function) \
+	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_FUNCTION_##function},
+	MT_PREFIXED(X)
+#undef X
+};
+
+/* of the libraries that the program was started with */
+static struct mt_found known[FUNCTION_COUNT];
+#define WRAPPERS 64
+static uint64_t wrappers[WRAPPERS]; /* starts of libraries whose functions call malloc, then 0 */
+
+/* A call under way: where the function's frame is. */
+struct call {
+	enum function which;
+	struct mt_entry entry;
+	uintptr_t a, b, c;
+	const void *real;
+	uint64_t start, end; /* of its library */
+};
+
+/* ---- the real function ----------------------------------------------------------------------- */
+
+/* Each family's first function tells whether there is any. */
+void mt_prefixed_find(void)
+{
+	struct mt_found found;
+	bool absent = false;
+
+	for (int i = 0; i < FUNCTION_COUNT; i++) {
+		bool first = i == 0 || functions[i].family != functions[i - 1].family;
+
+		if (!first && absent)
+			continue;
+		if (first)
+			absent = true;
+		if (!mt_find_next(functions[i].name, &found))
+			continue;
+		if (first)
+			absent = false;
+		known[i].start = found.start;
+		known[i].end = found.end;
+		mt_store_release(&known[i].function, found.function);
+	}
+}
+
+/* The caller's library may have been opened for itself alone, with an allocator of its own, and
+ * others with others. */
+static MT_COLD const struct mt_found *look_up(enum function which, uint64_t caller,
+	struct mt_found *found)
+{
+	mt_find_for(caller, functions[which].name, found, NULL);
+	return found;
+}
+
+static void find_real(struct call *call)
+{
+	struct mt_found local;
+	const struct mt_found *found = &known[call->which];
+
+	if (!mt_load_acquire(&found->function))
+		found = look_up(call->which, call->entry.pc, &local);
+	call->real = found->function;
+	call->start = found->start;
+	call->end = found->end;
+}
+
+/* ---- where there is none: the plain family --------------------------------------------------- */
+
+static void *cleared(void *p, size_t size)
+{
+	return p ? memset(p, 0, size) : NULL;
+}
+
+static void *plain(const struct call *call)
+{
+	const struct mt_real *real = &mt_tracer.real;
+	uintptr_t a = call->a, b = call->b, c = call->c;
+	unsigned alignment;
+	size_t size;
+	void *p;
+
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_SIZE:
+		if (functions[call->which].function == MT_FUNCTION_VALLOC)
+			return real->valloc(a);
+		return functions[call->which].function == MT_FUNCTION_PVALLOC
+			? real->pvalloc(a)
+			: real->malloc(a);
+	case MT_SHAPE_ZERO: return real->calloc(1, a);
+	case MT_SHAPE_ALIGNED: return real->memalign(b, a);
+	case MT_SHAPE_ZERO_ALIGNED: return cleared(real->memalign(b, a), a);
+	case MT_SHAPE_FLAGS: /* of jemalloc: the exponent of the alignment, and 64 for zeroes */
+		alignment = b & 63;
+		p = alignment > 4 ? real->memalign(1ul << alignment, a) : real->malloc(a);
+		return b & 64 ? cleared(p, a) : p;
+	case MT_SHAPE_ALIGNMENT: return real->memalign(a, b);
+	case MT_SHAPE_PRODUCT:
+	case MT_SHAPE_CLEAR: return real->calloc(a, b);
+	case MT_SHAPE_CLEAR_ALIGNED:
+		return __builtin_mul_overflow(a, b, &size)
+			? NULL
+			: cleared(real->memalign(c, size), size);
+	case MT_SHAPE_POSIX: return (void *)(intptr_t)real->posix_memalign((void **)a, b, c);
+	case MT_SHAPE_TEXT:
+		for (size = 0; (functions[call->which].name[5] != 'n' || size < b)
+			&& ((const char *)a)[size];)
+			size++;
+		p = real->malloc(size + 1);
+		if (p)
+			((char *)memcpy(p, (const void *)a, size))[size] = '\0';
+		return p;
+	case MT_SHAPE_RESIZE: return real->realloc((void *)a, b);
+	case MT_SHAPE_RESIZE_PRODUCT:
+		if (!__builtin_mul_overflow(b, c, &size))
+			return real->realloc((void *)a, size);
+		errno = ENOMEM;
+		return NULL;
+	case MT_SHAPE_RESIZE_OR_FREE:
+		p = real->realloc((void *)a, b);
+		if (!p && b)
+			real->free((void *)a);
+		return p;
+	case MT_SHAPE_FREE: real->free((void *)a); return NULL;
+	}
+	return NULL;
+}
+
+/* ---- on malloc ------------------------------------------------------------------------------- */
+
+static bool wraps(const struct call *call)
+{
+	for (int i = 0; i < WRAPPERS; i++) {
+		uint64_t start = mt_load(&wrappers[i]);
+
+		if (!start)
+			return false;
+		if (start == call->start)
+			return true;
+	}
+	return true; /* so many that any may be one */
+}
+
+static void note_wrapper(const struct call *call)
+{
+	for (int i = 0; i < WRAPPERS; i++) {
+		uint64_t none = 0;
+
+		if (mt_swap_if(&wrappers[i], &none, call->start) || none == call->start)
+			return;
+	}
+}
+
+void mt_prefixed_forget(void)
+{
+	for (int i = WRAPPERS; i-- > 0;)
+		mt_store(&wrappers[i], 0);
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+/* A call out of a function of these that this thread has called and that has not returned. Or one
+ * that took the place of such a call, or of one of a plain function: it returns to our hook. */
+static bool is_inner(struct mt_thread_state *t, const struct mt_entry *entry)
+{
+	bool gone, holds;
+
+	if (mt_is_own(entry->pc))
+		return true;
+	if (!t->outer.sp)
+		return false;
+	holds = mt_call_holds(t, &t->outer, entry, FRAMES_MAX, t->outer_start, t->outer_end, &gone);
+	if (gone)
+		t->outer.sp = 0;
+	return holds;
+}
+
+static void *forward(struct mt_thread_state *t, const struct call *call)
+{
+	uint64_t start, end;
+	struct mt_entry outer;
+	void *p;
+
+	if (!call->real)
+		return plain(call);
+	if (!t)
+		return mt_find_call(call->real, call->a, call->b, call->c);
+	outer = t->outer;
+	start = t->outer_start;
+	end = t->outer_end;
+	t->outer_start = call->start;
+	t->outer_end = call->end;
+	t->outer = call->entry;
+	p = mt_find_call(call->real, call->a, call->b, call->c);
+	t->outer = outer;
+	t->outer_start = start;
+	t->outer_end = end;
+	return p;
+}
+
+static void record(struct mt_thread_state *t, const struct call *call, enum mt_record_type type,
+	void *p, size_t size)
+{
+	enum mt_function_id function = functions[call->which].function;
+
+	if (call->real)
+		mt_event_block(t, &call->entry, function, type, (uint64_t)p, size,
+			mt_allocator_usable_of(call->real, p, size));
+	else if (type == MT_RECORD_ALLOC)
+		mt_event_allocation(t, &call->entry, function, p, size);
+	else
+		mt_event_reallocation(t, &call->entry, function, p, (void *)call->a, size);
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+static size_t size_of(const struct call *call, const void *p)
+{
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_ALIGNMENT:
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_OR_FREE: return call->b;
+	case MT_SHAPE_PRODUCT:
+	case MT_SHAPE_CLEAR:
+	case MT_SHAPE_CLEAR_ALIGNED: return product(call->a, call->b);
+	case MT_SHAPE_POSIX: return call->c;
+	case MT_SHAPE_RESIZE_PRODUCT: return product(call->b, call->c);
+	case MT_SHAPE_TEXT: return p ? strlen(p) + 1 : 0;
+	default: return call->a;
+	}
+}
+
+/* Notices when the block comes from malloc, whose hook has then recorded it as this call's. */
+static void *allocate(struct mt_thread_state *t, const struct call *call)
+{
+	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken;
+	struct mt_pending before;
+	void *result, *p;
+
+	if (!call->real) {
+		result = plain(call);
+		taken = false;
+	} else {
+		mt_pending_begin(t, &before, &call->entry, functions[call->which].function,
+			size_of(call, NULL), call->start, call->end);
+		result = forward(t, call);
+		taken = mt_pending_end(t, &before);
+	}
+	p = !posix ? result : (int)(intptr_t)result == 0 ? *(void **)call->a : NULL;
+	if (taken)
+		note_wrapper(call);
+	else if (p && mt_tls.self)
+		record(t, call, MT_RECORD_ALLOC, p, size_of(call, p));
+	return result;
+}
+
+/* A size of 0 may give a block or none; both end the old one. */
+static void *resize(struct mt_thread_state *t, const struct call *call)
+{
+	size_t size = size_of(call, NULL);
+	enum mt_function_id function = functions[call->which].function;
+	void *old = (void *)call->a, *p;
+	bool recorded;
+
+	if (!old)
+		return allocate(t, call);
+	recorded = mt_event_free(t, &call->entry, function, old,
+		size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
+	p = forward(t, call);
+	if (!mt_tls.self)
+		return p;
+	if (!size || !recorded) {
+		if (p)
+			record(t, call, MT_RECORD_ALLOC, p, size);
+		return p;
+	}
+	if (p)
+		record(t, call, MT_RECORD_REALLOC, p, size);
+	else
+		mt_event_reallocation(t, &call->entry, function, NULL, old, 0);
+	if (!p && functions[call->which].shape == MT_SHAPE_RESIZE_OR_FREE)
+		mt_event_free(t, &call->entry, function, old, MT_RECORD_FREE);
+	return p;
+}
+
+static void *release(struct mt_thread_state *t, const struct call *call)
+{
+	struct mt_freeing before = t->freeing;
+	void *p = (void *)call->a, *result;
+
+	if (!p)
+		return forward(t, call);
+	mt_event_free(t, &call->entry, functions[call->which].function, p, MT_RECORD_FREE);
+	t->freeing = (struct mt_freeing){p, 0, call->entry}; /* should it call free */
+	result = forward(t, call);
+	t->freeing = before;
+	return result;
+}
+
+/* Has a hook of malloc's family recorded something since? Where the ring has begun anew meanwhile
+ * nobody looks. */
+static bool has_recorded(const struct mt_thread_state *t, uint64_t since)
+{
+	uint64_t now = mt_load(&t->reserve);
+
+	if ((now ^ since) > t->mask)
+		return true;
+	for (uint64_t at = since; at != now; at++)
+		switch (mt_wire_record_type(&t->data[at & t->mask])) {
+		case MT_RECORD_ALLOC:
+		case MT_RECORD_FREE:
+		case MT_RECORD_RELEASE:
+		case MT_RECORD_REALLOC: return true;
+		}
+	return false;
+}
+
+/* In a wrapper: malloc's hooks record. A block that none of them sees comes from, or goes to, a
+ * pool beside malloc. */
+static void *pass_on(struct mt_thread_state *t, const struct call *call)
+{
+	uint64_t before = mt_load(&t->reserve);
+	void *p = forward(t, call);
+	bool block;
+
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_FREE: block = call->a != 0; break;
+	case MT_SHAPE_POSIX: block = !p; break;
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_PRODUCT:
+	case MT_SHAPE_RESIZE_OR_FREE: block = p && p != (void *)call->a; break;
+	default: block = p != NULL; break;
+	}
+	if (block && mt_tls.self == t && !has_recorded(t, before) && !t->gap.active
+		&& mt_load(&mt_tracer.header->recording))
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
+	return p;
+}
+
+static void *called(struct call *call)
+{
+	struct mt_thread_state *t;
+
+	find_real(call);
+	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
+	if (!t || is_inner(t, &call->entry))
+		return call->real ? mt_find_call(call->real, call->a, call->b, call->c)
+				  : plain(call);
+	if (call->real && wraps(call))
+		return pass_on(t, call);
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_FREE: return release(t, call);
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_PRODUCT:
+	case MT_SHAPE_RESIZE_OR_FREE: return resize(t, call);
+	default: return allocate(t, call);
+	}
+}
+
+#define X(family, symbol, shape, function) \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
+		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL, 0, 0}; \
+		return called(&call); \
+	}
+MT_PREFIXED(X)
+#undef X

@@ -1,0 +1,113 @@
+/* Found once, with the real functions: a forked child must not call dlsym, whose lock may be held
+ * for good. */
+#include "preload/process/allocator.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/unwind/modules.h"
+
+/* One library has them all: a usable size asked of another one's block could be anything. */
+static bool are_of_one(const struct mt_real *real, uint64_t start, uint64_t end)
+{
+	const void *const functions[] = {(void *)real->malloc, (void *)real->calloc,
+		(void *)real->realloc, (void *)real->free, (void *)real->posix_memalign,
+		(void *)real->aligned_alloc, (void *)real->memalign,
+		(void *)real->malloc_usable_size};
+
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if ((uint64_t)functions[i] - start >= end - start)
+			return false;
+	return true;
+}
+
+static bool is_libc(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, "libc.so.6") == 0;
+}
+
+/* Not so the entry to its procedure linkage table that stands for another's malloc in a program of
+ * fixed addresses. */
+static bool is_defined(const void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol
+		|| symbol->st_shndx != SHN_UNDEF;
+}
+
+void mt_allocator_find(const struct mt_real *real)
+{
+	struct mt_allocator *a = &mt_tracer.allocator;
+	struct dl_find_object object;
+	uint64_t first = (uint64_t)dlsym(RTLD_DEFAULT, "malloc");
+
+	a->address = (uint64_t)real->malloc;
+	/* an executable's own malloc comes before that of any library */
+	if (mt_object_of(&mt_tracer, &object) == 0
+		&& first - (uint64_t)object.dlfo_map_start
+			>= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start)
+		&& is_defined((void *)first))
+		a->own = first;
+	if (mt_object_of((void *)real->malloc, &object) < 0)
+		return;
+	a->start = (uint64_t)object.dlfo_map_start;
+	a->end = (uint64_t)object.dlfo_map_end;
+	if (are_of_one(real, a->start, a->end))
+		a->rule =
+			is_libc(object.dlfo_link_map->l_name) ? MT_USABLE_GLIBC : MT_USABLE_ALWAYS;
+}
+
+/* It may allocate in turn, as tcmalloc's does when it is first called. */
+static size_t ask(const void *p, size_t size)
+{
+	size_t usable;
+
+	if (mt_tls.flags & MT_TLS_ASKING)
+		return size;
+	mt_tls.flags |= MT_TLS_ASKING;
+	mt_signal_fence();
+	usable = mt_tracer.real.malloc_usable_size((void *)p);
+	mt_signal_fence();
+	mt_tls.flags &= ~MT_TLS_ASKING;
+	return usable;
+}
+
+/* As glibc's malloc_usable_size has it (malloc.c, musable): a chunk's size word is the next one's,
+ * so a block ends with the word after its chunk; a mapped chunk has no next one. */
+size_t mt_allocator_usable(const void *p, size_t size)
+{
+	uint64_t word;
+
+	if (mt_tracer.usable_rule != MT_USABLE_GLIBC)
+		return ask(p, size);
+	word = ((const uint64_t *)p)[-1];
+	return (word & ~7ull) - (word & 2 ? 16 : 8);
+}
+
+size_t mt_allocator_usable_of(const void *function, const void *p, size_t size)
+{
+	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function)
+		? ask(p, size)
+		: size;
+}
+
+void mt_allocator_announce(struct mt_wire_header *h, bool slack)
+{
+	const struct mt_allocator *a = &mt_tracer.allocator;
+
+	if (!a->address)
+		mt_real_ready(); /* nothing has been allocated yet */
+	mt_tracer.usable_rule = slack || a->rule == MT_USABLE_GLIBC ? a->rule : MT_USABLE_NONE;
+	mt_store(&h->usable_rule, mt_tracer.usable_rule);
+	mt_store(&h->allocator, a->address);
+	mt_store(&h->own_allocator, a->own);
+	/* their names must be known even of a program that is gone at once */
+	mt_modules_enter(a->address);
+	mt_modules_enter(a->own);
+}
