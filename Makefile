@@ -149,8 +149,9 @@ $(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/arch/
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
 RACE := $(addprefix base/,environment procmaps sys) $(addprefix symbols/,find scope symbol) \
 	$(addprefix segment/,blind file file_before file_chunk file_name file_room ring segment tree) \
-	$(addprefix unwind/,cfi cfi_program cfi_table check expression mapped modules rules sections step unwind) \
-	$(addprefix process/,allocator thread thread_fork thread_state) record/event hooks/bootstrap arch/$(ARCH)/differ
+	$(addprefix unwind/,arrays cfi cfi_program cfi_table check expression mapped modules rules sections step unwind) \
+	$(addprefix process/,allocator attach thread thread_fork thread_state) $(addprefix record/,event pending) \
+	hooks/bootstrap arch/$(ARCH)/differ
 RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
 	@mkdir -p $(@D)

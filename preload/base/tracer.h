@@ -14,7 +14,6 @@
 #include "preload/arch/x86_64/arch.h"
 #include "preload/base/assert.h"
 #include "preload/base/libc.h"
-#include "preload/unwind/mapped.h"
 
 /* Two words written one by one and copied as one vector right after make the copy wait for the
  * cache. */
@@ -109,14 +108,6 @@ struct mt_segment_array {
 	uint32_t openers;
 };
 
-/* What else the tracer knows of an entry of the module log. */
-struct mt_loaded_module {
-	const void *link_map, *eh_frame;
-	uint64_t start, end;
-	uint32_t gone, complete;
-	struct mt_mapped image;
-};
-
 struct mt_allocator {
 	uint64_t address;    /* of the malloc that our hook calls */
 	uint64_t start, end; /* of its library */
@@ -207,8 +198,6 @@ static MT_INLINE bool mt_is_loader(uint64_t pc)
 	return pc - mt_tracer.loader_start < mt_tracer.loader_end - mt_tracer.loader_start;
 }
 
-/* real.c: true once the real functions can be called; false while this thread looks them up. */
-bool mt_real_ready(void);
 #define MT_CLOSING (1ull << 32)
 /* of a thread that remembers nothing: it last had an event during a dlclose */
 #define MT_NO_GENERATION UINT64_MAX

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "preload/base/installed.h"
 #include "preload/hooks/bootstrap.h"
 #include "preload/record/event.h"
 #include "preload/symbols/find.h"

@@ -6,8 +6,8 @@
 
 #include "preload/hooks/bootstrap.h"
 #include "preload/hooks/libc_family.h"
-#include "preload/hooks/operators.h"
 #include "preload/record/event.h"
+#include "preload/record/pending.h"
 
 static inline void allocated(const struct mt_entry *entry, enum mt_function_id function,
 	const void *p, size_t size)

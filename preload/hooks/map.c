@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/process/allocator.h"
 #include "preload/record/event.h"

@@ -9,12 +9,10 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/base/installed.h"
 #include "preload/record/event.h"
+#include "preload/record/pending.h"
 #include "preload/symbols/find.h"
-#include "preload/unwind/step.h"
-
-#define SIZE_SLACK_MAX 4096      /* rounding to alignments, and at least 1 byte */
-#define OPERATOR_FRAMES_MAX 4096 /* the real operator and what it calls take less stack than this */
 
 static const char *const names[MT_OPERATOR_COUNT] = {
 #define X(id, symbol, function) [MT_OPERATOR_##id] = #symbol,
@@ -31,15 +29,7 @@ static const uint8_t functions[MT_OPERATOR_COUNT] = {
 /* of the libraries that the program was started with */
 static struct mt_found known[MT_OPERATOR_COUNT];
 
-/* The program may have operators of its own: calls of these are not seen. The library's others, as
- * new[] and delete with a size, go by way of them. */
-#define OWN_MAX 4096                    /* bytes of such a function, at most */
-static uint64_t own[MT_OPERATOR_COUNT]; /* new */
-static uint32_t own_count;
 static bool by_own[MT_OPERATOR_COUNT]; /* the known one may call these */
-
-/* What allocates an exception, maybe the bad_alloc of the operator that is pending. */
-static uint64_t throwing_start, throwing_end;
 
 static bool binds_to_us(const char *name)
 {
@@ -98,23 +88,16 @@ static void find_own(const struct mt_found *found)
 
 #define X(id, symbol, function) \
 	if (!binds_to_us(#symbol)) \
-		own[own_count++] = (uint64_t)dlsym(RTLD_DEFAULT, #symbol);
+		mt_pending_code.own[mt_pending_code.own_count++] = \
+			(uint64_t)dlsym(RTLD_DEFAULT, #symbol);
 	MT_OPERATORS(X)
 #undef X
 #define X(id, symbol, function) deletes |= !binds_to_us(#symbol);
 	MT_DELETE_OPERATORS(X)
 #undef X
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
-		by_own[i] = (is_delete(i) ? deletes : own_count) && found[i].function
-			&& is_in(&found[i], libraries);
-}
-
-static bool is_of_own(uint64_t pc)
-{
-	for (uint32_t i = 0; i < own_count; i++)
-		if (pc - own[i] < OWN_MAX)
-			return true;
-	return false;
+		by_own[i] = (is_delete(i) ? deletes : mt_pending_code.own_count)
+			&& found[i].function && is_in(&found[i], libraries);
 }
 
 void mt_operators_find(void)
@@ -125,7 +108,8 @@ void mt_operators_find(void)
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
 		mt_find_next(names[i], &found[i]);
 	find_own(found);
-	mt_find_code("__cxa_allocate_exception", &throwing_start, &throwing_end);
+	mt_find_code("__cxa_allocate_exception", &mt_pending_code.throwing_start,
+		&mt_pending_code.throwing_end);
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++) {
 		if (!found[i].function)
 			continue;
@@ -155,98 +139,6 @@ static inline const struct mt_found *real(enum mt_operator which, const struct m
 	return mt_likely(mt_load_acquire(&known[which].function) != NULL)
 		? &known[which]
 		: look_up(which, entry->pc, found);
-}
-
-/* Such a stack may be gone, but for the page that is in use. Behind a filter nobody can tell: most
- * calls are not left. */
-static bool is_left(const struct mt_entry *call, const struct mt_entry *entry)
-{
-	uint64_t at = call->sp + MT_RETURN_ADDRESS_AT_CFA, pc;
-
-	if ((at ^ (entry->sp - 1)) < MT_WIRE_PAGE)
-		return *(const uint64_t *)at != call->pc;
-	if (mt_load(&mt_tracer.sealed))
-		return false;
-	return !mt_step_read_unknown(at, &pc) || pc != call->pc;
-}
-
-bool mt_call_holds(const struct mt_thread_state *t, const struct mt_entry *call,
-	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
-{
-	*gone = false;
-	if (mt_step_is_own(t, call->sp) && mt_step_is_own(t, entry->sp)) {
-		*gone = entry->sp >= call->sp
-			|| *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
-		return !*gone && call->sp - entry->sp < limit;
-	}
-	if (call->sp - entry->sp >= limit
-		|| (end && entry->pc - start >= end - start && !mt_is_own(entry->pc)))
-		return false;
-	*gone = is_left(call, entry);
-	return !*gone;
-}
-
-bool mt_freeing_holds(struct mt_thread_state *t, const struct mt_entry *entry)
-{
-	bool gone;
-
-	/* however deep: who frees the same block further on is part of it */
-	if (mt_call_holds(t, &t->freeing.entry, entry, INT64_MAX, 0, 0, &gone))
-		return true;
-	t->freeing.p = NULL;
-	return false;
-}
-
-/* Is this call made by the real operator that the pending one has called, or in its place: a tail
- * call? An exception may have left that one: then it is forgotten. */
-static inline bool belongs(struct mt_thread_state *t, const struct mt_entry *entry)
-{
-	bool gone;
-	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, 0, 0, &gone);
-
-	if (gone)
-		t->pending_function = 0;
-	return holds
-		&& (entry->pc - t->pending_start < t->pending_end - t->pending_start
-			|| mt_is_own(entry->pc) || is_of_own(entry->pc));
-}
-
-bool mt_operators_take(struct mt_thread_state *t, const struct mt_entry *entry, size_t size)
-{
-	return belongs(t, entry) && size >= t->pending_size
-		&& size - t->pending_size < SIZE_SLACK_MAX
-		&& entry->pc - throwing_start >= throwing_end - throwing_start;
-}
-
-void mt_pending_begin(struct mt_thread_state *t, struct mt_pending *before,
-	const struct mt_entry *entry, uint32_t function, uint64_t size, uint64_t start,
-	uint64_t end)
-{
-	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end,
-		t->pending_function};
-	t->pending_function = 0;
-	mt_signal_fence();
-	t->pending = *entry;
-	t->pending_size = size;
-	t->pending_start = start;
-	t->pending_end = end;
-	mt_signal_fence();
-	t->pending_function = function;
-}
-
-bool mt_pending_end(struct mt_thread_state *t, const struct mt_pending *before)
-{
-	bool taken = !t->pending_function;
-
-	t->pending_function = 0;
-	mt_signal_fence();
-	t->pending = before->entry;
-	t->pending_size = before->size;
-	t->pending_start = before->start;
-	t->pending_end = before->end;
-	mt_signal_fence();
-	t->pending_function = before->function;
-	return taken;
 }
 
 /* There is no such function: a C program has looked for it, and found ours. It throws nothing. */
@@ -280,7 +172,8 @@ static MT_COLD void *allocate_unseen(const struct mt_found *found, uintptr_t a, 
 static uint32_t pending_function(enum mt_operator which, const struct mt_found *found)
 {
 	bool rounds = strstr(names[which], "align_val_t")
-		&& !(by_own[which] && found == &known[which]) && !is_of_own(found->start);
+		&& !(by_own[which] && found == &known[which])
+		&& !mt_pending_is_of_own(found->start);
 
 	return functions[which] | (rounds ? MT_PENDING_ROUNDS : 0);
 }
@@ -308,7 +201,7 @@ static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *ent
 	if (mt_unlikely(!t))
 		return allocate_unseen(found, a, b, c);
 	/* new[] calls new */
-	if (mt_unlikely(t->pending_function) && belongs(t, entry))
+	if (mt_unlikely(t->pending_function) && mt_pending_belongs(t, entry))
 		return mt_find_call(found->function, a, b, c);
 	if (found->plain && !t->pending_function && !tried) {
 		p = mt_tracer.real.malloc(a ? a : 1);

@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/hooks/operators.h"
 #include "preload/process/allocator.h"
 #include "preload/record/event.h"
+#include "preload/record/pending.h"
 #include "preload/symbols/find.h"
+#include "preload/unwind/modules.h"
 
 #define FRAMES_MAX 65536 /* an allocator's function and what it calls take less stack than this */
 
@@ -33,8 +34,6 @@ static const struct {
 
 /* of the libraries that the program was started with */
 static struct mt_found known[FUNCTION_COUNT];
-#define WRAPPERS 64
-static uint64_t wrappers[WRAPPERS]; /* starts of libraries whose functions call malloc, then 0 */
 
 /* A call under way: where the function's frame is. */
 struct call {
@@ -156,8 +155,8 @@ static void *plain(const struct call *call)
 
 static bool wraps(const struct call *call)
 {
-	for (int i = 0; i < WRAPPERS; i++) {
-		uint64_t start = mt_load(&wrappers[i]);
+	for (int i = 0; i < MT_MODULES_WRAPPERS; i++) {
+		uint64_t start = mt_load(&mt_modules_wrappers[i]);
 
 		if (!start)
 			return false;
@@ -169,18 +168,12 @@ static bool wraps(const struct call *call)
 
 static void note_wrapper(const struct call *call)
 {
-	for (int i = 0; i < WRAPPERS; i++) {
+	for (int i = 0; i < MT_MODULES_WRAPPERS; i++) {
 		uint64_t none = 0;
 
-		if (mt_swap_if(&wrappers[i], &none, call->start) || none == call->start)
+		if (mt_swap_if(&mt_modules_wrappers[i], &none, call->start) || none == call->start)
 			return;
 	}
-}
-
-void mt_prefixed_forget(void)
-{
-	for (int i = WRAPPERS; i-- > 0;)
-		mt_store(&wrappers[i], 0);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

@@ -5,8 +5,6 @@
 
 /* Looks the next definitions up, while the program starts. */
 void mt_prefixed_find(void);
-/* Libraries have been unloaded: what is known by where they began is not any more. */
-void mt_prefixed_forget(void);
 
 /* What a function does: where its size stands, and the block that it ends. */
 enum mt_shape {

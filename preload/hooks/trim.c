@@ -1,6 +1,7 @@
 /* Calls that tune the allocator: logged with their results. */
 #include <malloc.h>
 
+#include "preload/base/installed.h"
 #include "preload/record/event.h"
 
 static void called(const struct mt_entry *entry, enum mt_function_id function, uint64_t first,

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/segment/segment.h"
 #include "preload/symbols/find.h"

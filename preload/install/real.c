@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "preload/base/installed.h"
 #include "preload/base/tracer.h"
 #include "preload/hooks/bootstrap.h"
 #include "preload/hooks/libc_family.h"
 #include "preload/hooks/operators.h"
 #include "preload/hooks/prefixed.h"
+#include "preload/install/deepbind.h"
 #include "preload/process/allocator.h"
-#include "preload/process/seal.h"
 #include "preload/symbols/find.h"
 
 static void look_up(void)
@@ -62,7 +63,7 @@ static void look_up(void)
 	mt_tls.flags &= ~MT_TLS_RESOLVING;
 }
 
-bool mt_real_ready(void)
+static bool find_real(void)
 {
 	if (mt_tls.flags & MT_TLS_RESOLVING)
 		return false;
@@ -218,4 +219,9 @@ struct mt_tracer mt_tracer = {
 			.dlclose = first_dlclose,
 			.prctl = first_prctl,
 		},
+};
+
+struct mt_installed mt_installed = {
+	.find_real = find_real,
+	.in_child = mt_deepbind_in_child,
 };

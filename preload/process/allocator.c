@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/base/installed.h"
 #include "preload/unwind/modules.h"
 
 /* One library has them all: a usable size asked of another one's block could be anything. */

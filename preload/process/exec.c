@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "preload/base/environment.h"
+#include "preload/base/installed.h"
 #include "preload/base/libc.h"
 #include "preload/base/sys.h"
-#include "preload/process/seal.h"
 #include "preload/symbols/find.h"
 
 extern char **environ;

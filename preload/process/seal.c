@@ -1,12 +1,11 @@
 /* The two ways by which a system-call filter is installed. What the tracer may need later is
  * prepared before: tables that can grow no more take what they have room for, and count the rest. A
  * filter may hold for one thread only, but threads share the tables: all are sealed alike. */
-#include "preload/process/seal.h"
-
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/segment/ring.h"
 #include "preload/segment/segment.h"

@@ -1,11 +1,9 @@
 /* Threads: how they enter, and leave what they were in the middle of. */
 #include "preload/process/thread_parts.h"
 
-#include "preload/process/seal.h"
 #include "preload/segment/ring.h"
 #include "preload/unwind/branch.h"
-
-__thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
+#include "preload/unwind/check.h"
 
 /* For want of a ring: this event counts as lost, as do all that follow. */
 static struct mt_thread_state *stay_untraced(void)
@@ -23,8 +21,8 @@ static struct mt_thread_state *enter_once(void)
 	int32_t tid;
 
 	if (phase == MT_PHASE_NEW)
-		mt_segment_attach();
-	else if (mt_segment_is_foreign())
+		mt_attach();
+	else if (mt_attach_is_foreign())
 		mt_thread_find_segment(NULL);
 	phase = mt_load_acquire(&mt_tracer.phase);
 	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running)) {
@@ -55,7 +53,7 @@ MT_COLD struct mt_thread_state *mt_thread_enter(void)
 
 	if (mt_likely(mt_load(&mt_tracer.phase) == MT_PHASE_OFF) || mt_tls.flags & MT_TLS_ENTERING)
 		return NULL;
-	if (mt_tls.flags & MT_TLS_UNTRACED && mt_segment_is_foreign())
+	if (mt_tls.flags & MT_TLS_UNTRACED && mt_attach_is_foreign())
 		mt_tls.flags &= ~MT_TLS_UNTRACED; /* a new segment, new rings */
 	if (mt_tls.flags & MT_TLS_UNTRACED) {
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
@@ -77,6 +75,7 @@ __attribute__((constructor)) static void started(void)
 	if (!mt_is_glibc())
 		return;
 	mt_thread_self();
+	mt_check_start();
 	__register_atfork(NULL, NULL, mt_thread_in_child, &__dso_handle);
 }
 
@@ -92,24 +91,4 @@ MT_COLD void mt_thread_recover(struct mt_thread_state *t)
 	mt_branch_forget_memo(t);
 	mt_signal_fence();
 	mt_store(&t->busy, 0);
-}
-
-bool mt_thread_may_grow(uint32_t table)
-{
-	struct mt_thread_state *t = mt_tls.self;
-
-	if (__atomic_fetch_or(&mt_tracer.growing, table, __ATOMIC_ACQUIRE) & table)
-		return false;
-	if (t)
-		t->growing |= table;
-	return true;
-}
-
-void mt_thread_has_grown(uint32_t table)
-{
-	struct mt_thread_state *t = mt_tls.self;
-
-	__atomic_fetch_and(&mt_tracer.growing, ~table, __ATOMIC_RELEASE);
-	if (t)
-		t->growing &= ~table;
 }

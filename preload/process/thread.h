@@ -17,14 +17,6 @@ bool mt_thread_forked(struct mt_thread_state *, const struct mt_entry *);
 void mt_thread_prepare(void);
 /* Takes a state of before a fork into use again, when another thread has found the new segment. */
 bool mt_thread_renew(struct mt_thread_state *);
-/* Room for a stack that is deeper than any the thread has met. What it remembers is forgotten, and
- * its frames and memo lie elsewhere. False: there is no more, by the depth limit or for want of
- * memory. */
-bool mt_thread_deepen(struct mt_thread_state *);
-/* One thread at a time copies a table; others and its own signal handlers go on with the old
- * one. */
-bool mt_thread_may_grow(uint32_t table);
-void mt_thread_has_grown(uint32_t table);
 
 static inline struct mt_thread_state *mt_thread_self(void)
 {

@@ -1,6 +1,7 @@
 /* How threads begin and end: what a thread's creator knows of its stack, and a word when its
  * function has returned. */
 #undef __EXCEPTIONS /* pthread_cleanup_push in the form that needs libc alone, not libgcc */
+#include "preload/base/installed.h"
 #include "preload/process/thread.h"
 
 #include "preload/base/sys.h"

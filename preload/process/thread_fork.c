@@ -6,8 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/install/deepbind.h"
-#include "preload/process/seal.h"
+#include "preload/base/installed.h"
 #include "preload/segment/segment.h"
 #include "preload/symbols/find.h"
 #include "preload/unwind/branch.h"
@@ -85,7 +84,7 @@ bool mt_thread_find_segment(struct mt_thread_state *own)
 			mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
 		return false;
 	}
-	if (!mt_segment_adopt())
+	if (!mt_attach_adopt())
 		return false;
 	if (!mt_tracer.header) { /* forked while the first thread of all was asking */
 		mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
@@ -93,7 +92,7 @@ bool mt_thread_find_segment(struct mt_thread_state *own)
 	}
 	mt_tls.flags |= MT_TLS_ENTERING;
 	mt_signal_fence();
-	done = (drop_states(own), mt_segment_forked());
+	done = (drop_states(own), mt_attach_forked());
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_ENTERING;
 	return done;
@@ -126,7 +125,7 @@ static bool change_segment(struct mt_thread_state *t)
 
 MT_COLD bool mt_thread_forked(struct mt_thread_state *t, const struct mt_entry *entry)
 {
-	bool forked = mt_segment_is_foreign();
+	bool forked = mt_attach_is_foreign();
 
 	if (forked && is_within(t) && !has_left(t, entry)) {
 		mt_segment_scrap(t);
@@ -146,7 +145,7 @@ void mt_thread_prepare(void)
 {
 	struct mt_thread_state *t = mt_tls.self;
 
-	if (mt_likely(!mt_segment_is_foreign()) || is_within(t))
+	if (mt_likely(!mt_attach_is_foreign()) || is_within(t))
 		return;
 	if (!t)
 		mt_thread_enter();
@@ -160,10 +159,10 @@ void mt_thread_in_child(void)
 {
 	mt_sys_in_child();
 	mt_find_in_child(); /* of an untraced process, too */
-	mt_deepbind_in_child();
-	if (!mt_segment_is_foreign())
+	mt_installed.in_child();
+	if (!mt_attach_is_foreign())
 		return;
-	mt_segment_note_child();
+	mt_attach_note_child();
 	if (is_within(mt_tls.self))
 		mt_segment_scrap(mt_tls.self);
 }

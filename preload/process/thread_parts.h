@@ -3,6 +3,7 @@
 #define MT_THREAD_PARTS_H
 
 #include "preload/base/sys.h"
+#include "preload/process/attach.h"
 #include "preload/process/thread.h"
 #include "preload/segment/segment.h"
 
@@ -35,7 +36,7 @@ void mt_thread_in_child(void);
 static inline void mt_thread_miss(void)
 {
 	__atomic_fetch_add(&mt_tracer.missed, 1, __ATOMIC_SEQ_CST);
-	mt_segment_count_missed();
+	mt_attach_count_missed();
 }
 
 #endif

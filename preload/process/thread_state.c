@@ -9,11 +9,10 @@
 #include "preload/base/procmaps.h"
 #include "preload/segment/file.h"
 #include "preload/segment/ring.h"
+#include "preload/unwind/arrays.h"
 #include "preload/unwind/branch.h"
 
-#define WORDS(frames) ((frames)*4 + 2 * MT_FRAME_WORDS)
 #define FIRST_FRAMES 512 /* that a thread has memory for before it meets a deeper stack */
-#define DEEPEN 4         /* times as many then */
 #define LOOK_EVERY 16    /* rings: for threads that are gone without a word */
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 
@@ -66,38 +65,6 @@ void mt_thread_find_main_stack(struct mt_thread_state *t, uint64_t sp)
 #define LINE 64u       /* words that begin with one are compared faster */
 #define SHORT_DEPTH 14 /* frames, for which the first page has room beside the rest */
 
-/* Puts an array behind what is there. Returns where it begins. */
-static void *put(uint8_t **at, size_t count, size_t size)
-{
-	void *array = *at;
-
-	*at += count * size;
-	return array;
-}
-
-/* What a thread remembers of its last stack, and walks a new one with: so many frames. */
-static size_t room_for(size_t frames)
-{
-	return frames
-		* (sizeof(struct mt_memo) + sizeof(struct mt_unwind_frame)
-			+ sizeof(struct mt_unwind_frame_words))
-		+ WORDS(frames) * 2 * sizeof(uint64_t);
-}
-
-/* A handler may leave this by longjmp, or fork: the larger numbers come last. */
-static void use_room(struct mt_thread_state *t, uint8_t *at, uint32_t frames)
-{
-	t->memo = put(&at, frames, sizeof *t->memo);
-	t->word_at = put(&at, WORDS(frames), sizeof *t->word_at);
-	t->word_value = put(&at, WORDS(frames), sizeof *t->word_value);
-	t->frames = put(&at, frames, sizeof *t->frames);
-	t->frame_words = put(&at, frames, sizeof *t->frame_words);
-	mt_signal_fence();
-	t->word_capacity = WORDS(frames);
-	t->capacity = frames;
-	t->deepest = 0;
-}
-
 /* The first page of a state: the thread, short arrays, and the first set of branches, which the
  * others follow on the next pages. The words of frames, which are rare, lie in the first room. */
 static void fill_first_page(struct mt_thread_state *t)
@@ -115,12 +82,12 @@ static void fill_first_page(struct mt_thread_state *t)
 		"the first page holds short arrays with two words a frame");
 	t->branches = (struct mt_branch_set *)end;
 	t->branch_pages = 1;
-	t->memo = put(&at, SHORT_DEPTH, sizeof *t->memo);
-	t->frames = put(&at, SHORT_DEPTH, sizeof *t->frames);
+	t->memo = mt_arrays_put(&at, SHORT_DEPTH, sizeof *t->memo);
+	t->frames = mt_arrays_put(&at, SHORT_DEPTH, sizeof *t->frames);
 	at = (uint8_t *)(((uintptr_t)at + LINE - 1) / LINE * LINE);
 	words = (size_t)(end - at) / (2 * sizeof *t->word_value) & ~(size_t)7;
-	t->word_at = put(&at, words, sizeof *t->word_at);
-	t->word_value = put(&at, words, sizeof *t->word_value);
+	t->word_at = mt_arrays_put(&at, words, sizeof *t->word_at);
+	t->word_value = mt_arrays_put(&at, words, sizeof *t->word_value);
 	t->word_capacity = (uint32_t)words;
 	t->capacity = SHORT_DEPTH < t->first_frames ? SHORT_DEPTH : t->first_frames;
 }
@@ -131,7 +98,7 @@ static struct mt_thread_state *new_state(void)
 		 frames = limit < FIRST_FRAMES ? limit : FIRST_FRAMES;
 	size_t branches = (MT_BRANCH_SETS - 1) * sizeof(struct mt_branch_set);
 	size_t head = MT_WIRE_PAGE + (branches + LINE - 1) / LINE * LINE;
-	size_t len = head + room_for(frames) + limit * MT_NESTED_LEVELS * sizeof(uint32_t);
+	size_t len = head + mt_arrays_bytes(frames) + limit * MT_NESTED_LEVELS * sizeof(uint32_t);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread_state *t = (struct mt_thread_state *)at;
 
@@ -139,42 +106,14 @@ static struct mt_thread_state *new_state(void)
 		return NULL;
 	t->first_room = at + head;
 	t->first_frames = frames;
-	use_room(t, t->first_room, frames);
-	at += head + room_for(frames);
+	mt_arrays_use(t, t->first_room, frames);
+	at += head + mt_arrays_bytes(frames);
 	for (int i = 0; i < MT_NESTED_LEVELS; i++)
-		t->pcs[i] = put(&at, limit, sizeof *t->pcs[i]);
+		t->pcs[i] = mt_arrays_put(&at, limit, sizeof *t->pcs[i]);
 	t->map_len = len;
 	fill_first_page(t);
 	mt_count_private(MT_WIRE_PAGE);
 	return t;
-}
-
-MT_COLD bool mt_thread_deepen(struct mt_thread_state *t)
-{
-	uint32_t limit = mt_tracer.depth_limit, frames = t->capacity;
-	uint64_t old_len = t->room_len;
-	uint8_t *old = t->room, *room;
-
-	if (frames >= limit)
-		return false;
-	if (frames < t->first_frames) { /* it is there, so this cannot fail */
-		mt_branch_forget_memo(t);
-		mt_signal_fence();
-		use_room(t, t->first_room, t->first_frames);
-		return true;
-	}
-	frames = frames < limit / DEEPEN ? frames * DEEPEN : limit;
-	room = mt_sys_map(room_for(frames));
-	if (!room)
-		return false;
-	mt_branch_forget_memo(t);
-	mt_signal_fence();
-	use_room(t, room, frames);
-	t->room = room;
-	t->room_len = room_for(frames);
-	if (old)
-		mt_sys_unmap(old, old_len);
-	return true;
 }
 
 void mt_thread_unmap(struct mt_thread_state *t)

@@ -3,7 +3,7 @@
  * a slot already. */
 #include "preload/record/event.h"
 
-#include "preload/hooks/operators.h"
+#include "preload/record/pending.h"
 #include "preload/unwind/check.h"
 
 enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
@@ -174,7 +174,7 @@ void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry
 
 	if (mt_unlikely(!p))
 		return;
-	if (mt_unlikely(t->pending_function) && mt_operators_take(t, entry, size)) {
+	if (mt_unlikely(t->pending_function) && mt_pending_take(t, entry, size)) {
 		entry = &t->pending;
 		function = t->pending_function & ~MT_PENDING_ROUNDS;
 		if (t->pending_function & MT_PENDING_ROUNDS)

@@ -3,6 +3,13 @@
 #define MT_RENDEZVOUS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* The memfd of a new segment, or a negative errno; -EAGAIN: no environment yet,
+ * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child.
+ * *uncounted: in, whether the caller can count this process among the untraced; out, after a
+ * failure, whether it has to, because the recorder does not. */
+int mt_rendezvous(uint64_t forked_from, bool *uncounted);
 
 #define MT_RENDEZVOUS_PATH 48 /* /proc/PID/fd/NUMBER */
 

@@ -3,8 +3,8 @@
  * same (parent, pc) two nodes, which readers merge. */
 #include "preload/segment/tree.h"
 
+#include "preload/base/grow.h"
 #include "preload/base/sys.h"
-#include "preload/process/thread.h"
 #include "preload/segment/file.h"
 #include "preload/segment/segment.h"
 
@@ -91,7 +91,7 @@ static void grow(struct mt_index *old, unsigned bits)
 {
 	struct mt_index *index;
 
-	if (!mt_thread_may_grow(MT_GROWING_INDEX))
+	if (!mt_grow_begin(MT_GROWING_INDEX))
 		return;
 	index = mt_load(&mt_tracer.index) == old ? new_index(bits) : NULL;
 	if (index) {
@@ -104,7 +104,7 @@ static void grow(struct mt_index *old, unsigned bits)
 		mt_store_release(&mt_tracer.index, index);
 		forget_slots(old);
 	}
-	mt_thread_has_grown(MT_GROWING_INDEX);
+	mt_grow_end(MT_GROWING_INDEX);
 }
 
 MT_COLD void mt_tree_grow_ahead(uint32_t more)

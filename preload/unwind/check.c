@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include "preload/base/sys.h"
-#include "preload/process/thread.h"
 #include "preload/unwind/cfi.h"
 #include "preload/unwind/modules.h"
 #include "preload/unwind/rules.h"
@@ -115,9 +114,9 @@ static bool may_call(const void *function)
 
 /* glibc opens libgcc at the first backtrace: that is done here, where it disturbs nobody, since
  * inside a malloc it would. What it allocates is not the program's. */
-__attribute__((constructor)) static void open_other(void)
+void mt_check_start(void)
 {
-	struct mt_thread_state *t = mt_thread_self();
+	struct mt_thread_state *t = mt_tls.self;
 	struct dl_find_object object;
 	int (*backtrace)(void **, int), error = errno;
 	void *pc, *library, *function;

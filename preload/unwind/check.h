@@ -30,6 +30,8 @@
 #define MT_CHECK_OTHER_FIRST 10000
 #define MT_CHECK_OTHER_EACH 16
 
+/* While the program starts. Does nothing unless the recording is to be checked. */
+void mt_check_start(void);
 /* node: of the innermost frame. */
 void mt_check(struct mt_thread_state *, const struct mt_entry *entry, uint32_t node);
 /* Of an event in a signal handler inside another event: its stack is a full walk as it is. node:

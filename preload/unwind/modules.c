@@ -9,11 +9,12 @@
 #include <sys/auxv.h>
 
 #include "preload/base/sys.h"
-#include "preload/hooks/prefixed.h"
 #include "preload/segment/segment.h"
 #include "preload/symbols/find.h"
 #include "preload/unwind/cfi.h"
 #include "preload/unwind/rules.h"
+
+uint64_t mt_modules_wrappers[MT_MODULES_WRAPPERS];
 
 static uint32_t logged(void)
 {
@@ -74,6 +75,13 @@ static bool find_gone(void)
 	return gone;
 }
 
+/* From the last one, so that none is found behind a free place. */
+static void forget_wrappers(void)
+{
+	for (int i = MT_MODULES_WRAPPERS; i-- > 0;)
+		mt_store(&mt_modules_wrappers[i], 0);
+}
+
 /* After something may have been unloaded: a new epoch if it was. */
 static void begin_epoch(void)
 {
@@ -81,7 +89,7 @@ static void begin_epoch(void)
 	if (!mt_load(mt_tracer.running) || !find_gone())
 		return;
 	mt_rules_drop();
-	mt_prefixed_forget();
+	forget_wrappers();
 	mt_add(&mt_tracer.header->epoch, 1);
 	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
 }

@@ -5,6 +5,14 @@
 #include "preload/base/tracer.h"
 #include "preload/unwind/cfi.h"
 
+/* What else the tracer knows of an entry of the module log. */
+struct mt_loaded_module {
+	const void *link_map, *eh_frame;
+	uint64_t start, end;
+	uint32_t gone, complete;
+	struct mt_mapped image;
+};
+
 bool mt_modules_init(void);
 void mt_modules_free(void);
 /* A new pc id for an address; 0 when it is the tracer's own code. */
@@ -20,5 +28,10 @@ int mt_modules_row(uint64_t pc, struct mt_cfi_row *);
 bool mt_modules_keeps_fp(uint64_t pc);
 /* Is the module under pc still the one that it was when the pc id was made? */
 bool mt_modules_present(uint64_t pc, uint32_t pc_id);
+
+/* Libraries whose allocator functions turned out to call malloc, by their start; 0: free. The hooks
+ * enter them; all are forgotten when a module is gone, as another may come to lie there. */
+#define MT_MODULES_WRAPPERS 64
+extern uint64_t mt_modules_wrappers[MT_MODULES_WRAPPERS];
 
 #endif

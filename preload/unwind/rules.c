@@ -4,8 +4,8 @@
  * meanwhile. */
 #include "preload/unwind/rules.h"
 
+#include "preload/base/grow.h"
 #include "preload/base/sys.h"
-#include "preload/process/thread.h"
 #include "preload/unwind/cfi.h"
 #include "preload/unwind/check.h"
 #include "preload/unwind/modules.h"
@@ -159,7 +159,7 @@ static void grow(struct mt_rules *old, uint32_t more)
 	uint32_t live = 0;
 	unsigned bits = 64 - old->shift;
 
-	if (mt_load(&mt_tracer.sealed) || !mt_thread_may_grow(MT_GROWING_RULES))
+	if (mt_load(&mt_tracer.sealed) || !mt_grow_begin(MT_GROWING_RULES))
 		return;
 	for (uint32_t i = 0; i <= old->mask; i++)
 		live += mt_load(&old->slots[i].key) > MT_RULE_DROPPED;
@@ -176,7 +176,7 @@ static void grow(struct mt_rules *old, uint32_t more)
 		}
 		mt_store_release(&mt_tracer.rules, rules);
 	}
-	mt_thread_has_grown(MT_GROWING_RULES);
+	mt_grow_end(MT_GROWING_RULES);
 }
 
 MT_COLD void mt_rules_grow_ahead(uint32_t more)

@@ -4,8 +4,8 @@
  * same callers, so the result is exactly that of a full walk. */
 #include "preload/unwind/unwind.h"
 
-#include "preload/process/thread.h"
 #include "preload/segment/tree.h"
+#include "preload/unwind/arrays.h"
 #include "preload/unwind/branch.h"
 #include "preload/unwind/check.h"
 #include "preload/unwind/rules.h"
@@ -161,7 +161,7 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread_state *t, ui
 	mt_assert_expensive(!fits || memo_is_sound(t, kept + walked));
 	t->memo_count = fits ? kept + walked : 0;
 	if (mt_unlikely(!fits) && has_short_arrays(t))
-		mt_thread_deepen(t);
+		mt_arrays_deepen(t);
 	else if (mt_unlikely(t->memo_count > t->deepest))
 		count_pages(t);
 	return node;
@@ -311,7 +311,7 @@ uint32_t mt_unwind_anew(struct mt_thread_state *t, const struct mt_entry *entry,
 		climb_alone(t, &copy, limit, careful);
 		c = copy;
 	}
-	while (mt_unlikely(c.left == 0 && c.last == MT_STEP_ON) && mt_thread_deepen(t)) {
+	while (mt_unlikely(c.left == 0 && c.last == MT_STEP_ON) && mt_arrays_deepen(t)) {
 		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};
 
 		climb_alone(t, &copy, t->capacity, careful);

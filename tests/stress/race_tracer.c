@@ -6,12 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/hooks/operators.h"
-#include "preload/hooks/prefixed.h"
-#include "preload/install/deepbind.h"
-#include "preload/process/seal.h"
+#include "preload/base/installed.h"
+#include "preload/process/attach.h"
 #include "preload/record/event.h"
-#include "preload/segment/segment.h"
+#include "preload/segment/rendezvous.h"
 #include "tests/stress/race.h"
 
 /* ---- what the left-out parts of the tracer would do ---- */
@@ -27,26 +25,20 @@ int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 
 mt_real_syscall_function mt_real_syscall;
 
-bool mt_real_ready(void)
+static bool find_real(void)
 {
 	return true;
 }
 
-void mt_prefixed_forget(void) {}
+static void in_child(void) {}
 
-void mt_deepbind_in_child(void) {}
-
-bool mt_operators_take(struct mt_thread_state *t, const struct mt_entry *entry, size_t size)
-{
-	(void)t, (void)entry, (void)size;
-	return false;
-}
+struct mt_installed mt_installed = {.find_real = find_real, .in_child = in_child};
 
 /* ---- producers ---- */
 
 int race_attach(void)
 {
-	mt_segment_attach();
+	mt_attach();
 	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
 		return -1;
 	mt_tracer.own_start = mt_tracer.own_end = 0; /* it takes all of this program for its own */

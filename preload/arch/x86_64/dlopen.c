@@ -1,6 +1,5 @@
 /* dlopen and dlmopen as the program sees them. The real ones look at their return address to know
  * who asks, so they are jumped to with registers and stack as they came. */
-#include "preload/install/deepbind.h"
 
 /* Saves what both take as arguments; three words leave the stack as a call needs it. */
 /* clang-format off */
