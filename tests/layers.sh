@@ -1,10 +1,12 @@
 #!/bin/sh
 # layers.sh BUILD: the architecture's arrows, checked. Inside core a folder includes only itself and earlier ones;
-# core includes nothing of tui and references no curses symbol; preload includes core/wire.h alone and imports libc alone.
-# Each tag names one struct.
+# core includes nothing of tui and references no curses symbol; preload includes core/wire.h alone, its rooms build on each
+# other, and it imports libc alone. Each tag names one struct.
 set -u
 build=$1
 bad=0
+names=$(mktemp)
+trap 'rm -f "$names" "$names.used"' EXIT
 fail() { echo "not ok layers: $*"; bad=1; }
 
 order="base inject trace model capture symbol convert session recording query triage export"
@@ -17,8 +19,39 @@ for folder in $order; do
 		[ $ok = 1 ] || fail "core/$folder includes $inc"
 	done
 done
-for inc in $(grep -rhoE '#include "[^"]+"' preload | sed 's/.*"\(.*\)"/\1/' | sort -u); do
-	case $inc in core/wire.h | preload/*) ;; *) fail "preload includes $inc" ;; esac
+# The rooms of the tracer, from the lowest to the highest (doc/tracer.md): each includes itself and lower ones, and calls nothing
+# that a higher one defines. What install/ defines and base/ declares is how it tells the others. Of arch/, headers include nothing
+# of the tracer and can be included by all; its hooks in assembly jump to where they have to, without an include.
+rooms="base symbols segment unwind process record hooks install"
+told="mt_tracer mt_installed mt_real_syscall"
+includes() { grep -hoE '#include "[^"]+"' "$@" | sed 's/.*"\(.*\)"/\1/' | sort -u; } # FILES
+objects() { for source in preload/$1/*.c; do echo "$build/obj/${source%.c}.o"; done; } # ROOM: none that an old build has left
+for room in $(ls preload/*/*.[ch] | cut -d / -f 2 | sort -u); do
+	case " $rooms arch " in *" $room "*) ;; *) fail "preload/$room has no place among the rooms of the tracer" ;; esac
+done
+for inc in $(includes preload/*.h preload/arch/*/*.h); do fail "preload/memtui.h or preload/arch includes $inc"; done
+for inc in $(includes preload/arch/*/*.c); do
+	case $inc in core/wire.h | preload/base/*) ;; *) fail "preload/arch includes $inc" ;; esac
+done
+lower="core/wire.h preload/memtui.h preload/arch/"
+later=$rooms
+for room in $rooms; do
+	lower="$lower preload/$room/"
+	later=${later#"$room"} later=${later# }
+	for inc in $(includes preload/$room/*.[ch]); do
+		ok=0
+		for a in $lower; do case $inc in "$a"*) ok=1 ;; esac; done
+		[ $ok = 1 ] || fail "preload/$room includes $inc"
+	done
+	for higher in $later; do
+		for name in $(nm $(objects $higher) | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $3 }'); do
+			echo "$name $higher"
+		done
+	done | sort >"$names"
+	nm $(objects $room) | awk '$1 == "U" { print $2 }' | grep '^mt_' | sort -u | join "$names" - >"$names.used"
+	while read -r name higher; do
+		case " $told " in *" $name "*) ;; *) fail "preload/$room uses $name of preload/$higher" ;; esac
+	done <"$names.used"
 done
 nm -u "$build/libcore.a" 2>/dev/null | grep -E ' (initscr|newterm|wrefresh|doupdate|mvw.*|waddn?w?str)$' && fail "core uses curses"
 needed=$(readelf -d "$build/libmemtui.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
