@@ -25,13 +25,18 @@ char **mt_environment(void)
 	return environ ? environ : on_stack();
 }
 
-const char *mt_environment_get(const char *name)
+const char *mt_environment_find(char *const *environment, const char *name)
 {
-	for (char **at = mt_environment(); at && *at; at++) {
-		const char *value = mt_environment_value(*at, name);
+	for (; environment && *environment; environment++) {
+		const char *value = mt_environment_value(*environment, name);
 
 		if (value)
 			return value;
 	}
 	return NULL;
+}
+
+const char *mt_environment_get(const char *name)
+{
+	return mt_environment_find(mt_environment(), name);
 }

@@ -9,6 +9,8 @@
 char **mt_environment(void);
 /* The value of a variable, or NULL. */
 const char *mt_environment_get(const char *name);
+/* The same in another environment than the program's; NULL: in none. */
+const char *mt_environment_find(char *const *environment, const char *name);
 
 /* The value, if the entry is one of this name, or NULL. */
 static inline const char *mt_environment_value(const char *entry, const char *name)

@@ -4,6 +4,7 @@
 #ifndef MT_INSTALLED_H
 #define MT_INSTALLED_H
 
+#include "preload/base/environment.h"
 #include "preload/base/tracer.h"
 
 struct mt_installed {
@@ -12,12 +13,21 @@ struct mt_installed {
 	bool (*find_real)(void);
 	/* In a forked child, from its one thread. */
 	void (*in_child)(void);
+	/* The session, or the options of a stand-alone recording: entries NAME=VALUE up to NULL,
+	 * with the names of the variables. NULL: they are not there yet. */
+	char **(*settings)(void);
 };
 extern struct mt_installed mt_installed;
 
 typedef long (*mt_real_syscall_function)(long, long, long, long, long, long, long);
 /* libc's syscall(). The hook in arch/x86_64/syscall.c jumps to it, so it has a name of its own. */
 extern mt_real_syscall_function mt_real_syscall;
+
+/* The value of a setting, or NULL. */
+static inline const char *mt_setting(const char *name)
+{
+	return mt_environment_find(mt_installed.settings(), name);
+}
 
 /* True once the real functions can be called. */
 static inline bool mt_real_ready(void)

@@ -224,4 +224,5 @@ struct mt_tracer mt_tracer = {
 struct mt_installed mt_installed = {
 	.find_real = find_real,
 	.in_child = mt_deepbind_in_child,
+	.settings = mt_environment,
 };

@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "preload/base/environment.h"
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/base/text.h"
 #include "preload/segment/file_parts.h"
@@ -30,7 +30,7 @@
 
 static bool is_set(const char *name)
 {
-	const char *value = mt_environment_get(name);
+	const char *value = mt_setting(name);
 
 	return value && *value && strcmp(value, "0") != 0;
 }
@@ -39,7 +39,7 @@ static bool is_set(const char *name)
  * that it was something else. */
 static uint64_t read_depth(void)
 {
-	const char *at = mt_environment_get("MEMTUI_DEPTH");
+	const char *at = mt_setting("MEMTUI_DEPTH");
 	uint64_t value = 0;
 
 	if (!at || !*at)
@@ -57,14 +57,14 @@ static uint64_t read_depth(void)
 /* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
 bool mt_file_read_environment(void)
 {
-	const char *pattern = mt_environment_get("MEMTUI_OUTPUT");
+	const char *pattern = mt_setting("MEMTUI_OUTPUT");
 
 	if (mt_file.known)
 		return mt_file.pattern[0];
 	mt_file.known = true;
 	/* a session that does not answer is no reason to write here */
 	if (!pattern || !*pattern || strlen(pattern) >= sizeof mt_file.pattern
-		|| getauxval(AT_SECURE) || mt_environment_get(MT_WIRE_ENVIRONMENT))
+		|| getauxval(AT_SECURE) || mt_setting(MT_WIRE_ENVIRONMENT))
 		return false;
 	if (*pattern != '/') {
 		long len = mt_sys2(SYS_getcwd, mt_file.directory, sizeof mt_file.directory);

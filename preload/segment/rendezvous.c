@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "preload/base/environment.h"
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/base/text.h"
 #include "preload/segment/rendezvous.h"
@@ -59,7 +59,7 @@ static void read_numbers(const char *at)
 /* 0, or -ENOENT: no session. */
 static int read_session(void)
 {
-	const char *value = mt_environment_get(MT_WIRE_ENVIRONMENT);
+	const char *value = mt_setting(MT_WIRE_ENVIRONMENT);
 	size_t len = value ? strlen(value) : 0, name = 0;
 
 	while (name < len && value[name] != ':')
@@ -298,7 +298,7 @@ int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 {
 	int fd, result;
 
-	if (!session.len && !mt_environment())
+	if (!session.len && !mt_installed.settings())
 		return forked_from ? -ENOENT : -EAGAIN;
 	if (!session.len && (result = read_session()) < 0)
 		return result;

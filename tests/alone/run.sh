@@ -56,6 +56,19 @@ P
 same_count python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import json; json.dumps([{str(i): i} for i in range(20000)])'
 same_count perl perl -e 'my %h; $h{$_} = [$_] for 1..20000'
 
+# ---- another installer: the rest of the tracer takes the real functions and the settings from whoever gives them ----
+parts=$(cd "$top" && for source in preload/{base,symbols,segment,unwind,process,record,hooks}/*.c preload/arch/*/{differ,syscall}.c; do
+	echo "$build/obj/${source%.c}.o"
+done)
+gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -fvisibility=hidden -fno-builtin -I"$top" -shared -Wl,-z,now -Wl,-z,nodelete -o installer.so \
+	"$here/installer.c" $parts || { echo "not ok build"; exit 1; }
+alone preload.mem "$build/bench/hot" 20000 16 2 >/dev/null 2>&1
+timeout 240 env LD_PRELOAD="$tmp/installer.so" MEMTUI_OUTPUT=environment.mem MEMTUI_DEPTH=5 "$build/bench/hot" 20000 16 2 >/dev/null 2>&1
+others="events lost_events map_failures cut_by_depth unknown_frees untraced_events"
+say "another installer" "$([ "$(field installer.mem events)" -gt 0 ] 2>/dev/null || echo "it records nothing; ")$(
+	is "$(field installer.mem $all $others)" "$(field preload.mem $all $others)")$(
+	[ ! -e environment.mem ] || echo "it goes by the environment")"
+
 # ---- the file ----
 umask_is=$(umask); umask 0777
 alone 'mode.%p.%e.%%.mem' ./ways churn 1000; umask "$umask_is"

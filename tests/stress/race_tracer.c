@@ -32,7 +32,11 @@ static bool find_real(void)
 
 static void in_child(void) {}
 
-struct mt_installed mt_installed = {.find_real = find_real, .in_child = in_child};
+struct mt_installed mt_installed = {
+	.find_real = find_real,
+	.in_child = in_child,
+	.settings = mt_environment,
+};
 
 /* ---- producers ---- */
 
