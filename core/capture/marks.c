@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE 4096u
 #define LOST_MAX (1ull << 44) /* more than a gap can lose */
 #define PIECES_MAX (1u << 20) /* damage could double them with each mark: no program has so many */
 
@@ -47,12 +46,24 @@ static void publish_maps(struct mt_merge *m)
 	info->mapped_reserved_bytes = m->maps.reserved_bytes;
 }
 
-/* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
-static uint64_t mapped_length(uint64_t length, unsigned function)
+/* Of the program's machine, which the tracer has named before it wrote a record. */
+static uint64_t page_bytes(struct mt_merge *m)
 {
-	return function == MT_FUNCTION_BRK || length > UINT64_MAX - PAGE
+	struct mt_info *info = info_of(m);
+
+	if (!info->page_bytes)
+		mt_merge_machine(m);
+	return info->page_bytes ? info->page_bytes : MT_WIRE_PAGE;
+}
+
+/* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
+static uint64_t mapped_length(struct mt_merge *m, uint64_t length, unsigned function)
+{
+	uint64_t page = page_bytes(m);
+
+	return function == MT_FUNCTION_BRK || length > UINT64_MAX - page
 		? length
-		: (length + PAGE - 1) / PAGE * PAGE;
+		: (length + page - 1) / page * page;
 }
 
 static struct mt_unmap *find_unmap(struct mt_ring *r, uint64_t address, uint64_t length)
@@ -75,7 +86,7 @@ static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *valu
 	u->length = values[1];
 	u->removed.count = 0;
 	u->open = true;
-	mt_maps_remove(&m->maps, values[0], mapped_length(values[1], function), &u->removed);
+	mt_maps_remove(&m->maps, values[0], mapped_length(m, values[1], function), &u->removed);
 	info_of(m)->unmaps++;
 	add_entry(m, r, MT_LOG_UNMAP, node, values, 2);
 }
@@ -109,7 +120,7 @@ static void on_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values
 {
 	struct mt_map map = {
 		.address = values[0],
-		.length = mapped_length(values[1], function),
+		.length = mapped_length(m, values[1], function),
 		.time_ns = m->now_ns,
 		.node = node,
 		.protection = (uint32_t)values[2],
@@ -155,7 +166,7 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 	struct mt_unmap *u = taken ? find_unmap(r, from, taken) : NULL;
 	struct mt_map unknown = {
 		.address = values[0],
-		.length = mapped_length(values[1], MT_FUNCTION_MREMAP),
+		.length = mapped_length(m, values[1], MT_FUNCTION_MREMAP),
 		.time_ns = m->now_ns,
 		.node = node,
 		.protection = PROT_READ | PROT_WRITE,
@@ -176,7 +187,8 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 		shares->count = 1;
 	}
 	if (shares->count) {
-		move_shares(shares, from, mapped_length(taken ? taken : stays, MT_FUNCTION_MREMAP),
+		move_shares(shares, from,
+			mapped_length(m, taken ? taken : stays, MT_FUNCTION_MREMAP),
 			unknown.address, unknown.length);
 		mt_maps_add_list(&m->maps, shares);
 	} else if (!x->paused) { /* of what was mapped before the recording nothing is known */

@@ -205,6 +205,19 @@ static void maps(void **state)
 		MT_FUNCTION_MUNMAP);
 }
 
+/* Of a program whose pages are larger than ours. */
+static void maps_of_large_pages(void **state)
+{
+	struct fixture *f = *state;
+
+	f->segment.header->machine = (struct mt_wire_machine){65536, 64, 48, 0, 0};
+	mark(f, 0, 100, MT_MARK_MAP, MT_FUNCTION_MMAP, VALUES(0x100000, 0x10001, ANONYMOUS, 0));
+	mark(f, 0, 200, MT_MARK_UNMAP, MT_FUNCTION_MUNMAP, VALUES(0x110000, 1));
+	drain(f);
+	assert_int_equal(f->profile.info.mapped_peak_bytes, 0x20000);
+	assert_int_equal(f->profile.info.mapped_anonymous_bytes, 0x10000);
+}
+
 static void takes_unmaps_back(void **state)
 {
 	struct fixture *f = *state;
@@ -965,11 +978,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings),
 		CASE(counts_ambiguous), CASE(implies_frees), CASE(reallocates),
 		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
-		CASE(takes_unmaps_back), CASE(remaps), CASE(remaps_shares), CASE(remaps_to_more),
-		CASE(remaps_what_stays), CASE(remaps_anything), CASE(logs), CASE(pauses),
-		CASE(slack), CASE(walks_tick), CASE(estimates), CASE(libraries_may_be_unseen),
-		CASE(keeps_free_sites), CASE(pools_are_apart), CASE(survives_bad_ids),
-		CASE(survives_vandals), cmocka_unit_test(pools), cmocka_unit_test(pools_many),
+		CASE(maps_of_large_pages), CASE(takes_unmaps_back), CASE(remaps),
+		CASE(remaps_shares), CASE(remaps_to_more), CASE(remaps_what_stays),
+		CASE(remaps_anything), CASE(logs), CASE(pauses), CASE(slack), CASE(walks_tick),
+		CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),
+		CASE(pools_are_apart), CASE(survives_bad_ids), CASE(survives_vandals),
+		cmocka_unit_test(pools), cmocka_unit_test(pools_many),
 		cmocka_unit_test(pools_past_all_buckets), cmocka_unit_test(respects_limits),
 		cmocka_unit_test(tick_together), CASE(stands_still_in_a_poll)};
 
