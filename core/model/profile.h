@@ -235,6 +235,13 @@ static inline uint64_t mt_info_address_end(const struct mt_info *info)
 	return 1ull << (info->address_bits && info->address_bits < 64 ? info->address_bits : 47);
 }
 
+/* The module of the program itself lies below this, libraries above: Linux maps them into the last
+ * eighth of the addresses. */
+static inline uint64_t mt_info_libraries_begin(const struct mt_info *info)
+{
+	return mt_info_address_end(info) / 8 * 7;
+}
+
 /* Blocks that began and blocks that ended, as groups and the timeline count them: a reallocation of
  * a live block ends that block and begins another, so it counts once in each. */
 static inline uint64_t mt_info_blocks_begun(const struct mt_info *info)

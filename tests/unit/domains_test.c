@@ -347,6 +347,19 @@ static void keys_have_addresses(void **state)
 	mt_profile_free(&p);
 }
 
+/* As Linux lays a program out: on x86-64 with 47 bits, on others with 48. */
+static void libraries_lie_above_programs(void **state)
+{
+	struct mt_info info = {0};
+
+	(void)state;
+	assert_true(mt_info_libraries_begin(&info) == 0x700000000000); /* old: not known */
+	info.address_bits = 47;
+	assert_true(mt_info_libraries_begin(&info) == 0x700000000000);
+	info.address_bits = 48;
+	assert_true(mt_info_libraries_begin(&info) == 0xe00000000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +368,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_tree_keeps_the_domain, setup, teardown),
 		cmocka_unit_test_setup_teardown(senseless_functions_are_refused, setup, teardown),
 		cmocka_unit_test(keys_have_addresses),
+		cmocka_unit_test(libraries_lie_above_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

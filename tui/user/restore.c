@@ -23,10 +23,7 @@ struct mt_restore {
 	bool view_given, filter_given, sort_given; /* by options or operands, which win */
 };
 
-/* The module of the program itself lies below all libraries; other modules may be known before
- * it. */
-#define LIBRARIES_BEGIN 0x700000000000u
-
+/* The program itself may not be the first module that is known. */
 static char *path_of(const struct mt_app *app)
 {
 	const struct mt_profile *p = &app->data.profile;
@@ -34,7 +31,7 @@ static char *path_of(const struct mt_app *app)
 	char name[8 + 2 * MT_BUILD_ID_MAX + 1] = "view/";
 
 	for (uint32_t i = 0; i < p->module_count; i++)
-		if (p->modules[i].start < LIBRARIES_BEGIN
+		if (p->modules[i].start < mt_info_libraries_begin(&p->info)
 			&& (!program || p->modules[i].start < program->start))
 			program = &p->modules[i];
 	if (!program || !program->build_id_len)
