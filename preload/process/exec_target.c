@@ -225,7 +225,8 @@ static void judge_program(struct mt_exec_target *t, const struct look *l, const 
 
 	if (damaged)
 		return;
-	if (l->start.elf.e_ident[EI_CLASS] != ELFCLASS64 || l->start.elf.e_machine != EM_X86_64) {
+	if (l->start.elf.e_ident[EI_CLASS] != ELFCLASS64
+		|| l->start.elf.e_machine != MT_ELF_MACHINE) {
 		t->reason = MT_BLIND_WORD_SIZE;
 		t->refuses = dynamic;
 	} else if (dynamic) {
@@ -313,7 +314,7 @@ static bool is_loadable(int fd)
 
 	return mt_sys4(SYS_pread64, fd, &elf, sizeof elf, 0) == (long)sizeof elf
 		&& memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 && elf.e_ident[EI_CLASS] == ELFCLASS64
-		&& elf.e_machine == EM_X86_64 && elf.e_type == ET_DYN
+		&& elf.e_machine == MT_ELF_MACHINE && elf.e_type == ET_DYN
 		&& mt_sys2(SYS_fstatfs, fd, &system) == 0 && !(system.f_flags & ST_NOEXEC);
 }
 

@@ -3,6 +3,7 @@
 #ifndef MT_ARCH_H
 #define MT_ARCH_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ enum { MT_SIGNAL_FP = 120, MT_SIGNAL_SP = 160, MT_SIGNAL_PC = 168 };
 enum { MT_RETURN_ADDRESS_AT_CFA = -8 };
 
 #define MT_ADDRESS_BITS 47
+#define MT_ELF_MACHINE EM_X86_64 /* of files that this tracer can be loaded into */
 
 static inline uint64_t mt_arch_ticks(void)
 {
