@@ -38,7 +38,7 @@ LEVEL := $(if $(ASSERT),-DMT_ASSERT=$(ASSERT))
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) $(LEVEL) -pthread -MMD -MP $(SAME) \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
-LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf -lm
+LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf -lZydis -lm
 
 HAVE_LIBVTERM := $(call have,vterm.h)
 HAVE_LIBIBERTY := $(call have,libiberty/demangle.h)
@@ -222,7 +222,7 @@ $(O)/demo: tests/programs/demo.c
 	$(Q)$(CC) -O1 -g -pthread -o $@ $<
 
 # ---- packages: installed when missing, by root or sudo; else named ----
-BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
+BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev libzydis-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish zstd xz-utils \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
