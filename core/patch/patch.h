@@ -18,7 +18,7 @@
 #define MT_PATCH_REFUSALS(X) \
 	X(MACHINE, "no code for this processor") \
 	X(SHORT, "function too short") \
-	X(CALL, "call among the first bytes") \
+	X(CALL, "indirect call among the first bytes") \
 	X(NARROW, "loop, jrcxz, xbegin or unusual prefix among the first bytes") \
 	X(TRAP, "system call or trap among the first bytes") \
 	X(UNDECODED, "bytes that are no known instruction") \

@@ -143,6 +143,35 @@ static unsigned say(const uint8_t *bytes, size_t len, uint64_t at, char text[256
 	return z.length;
 }
 
+static bool says(const struct function *f, uint32_t *to, const char *wanted)
+{
+	const struct mt_patch *p = &f->patch;
+	char made[256] = "";
+
+	*to += say(p->stub + *to, p->stub_size - *to, p->stub_address + *to, made);
+	if (strcmp(made, wanted))
+		wrong("%s: '%s' stands in the stub, not '%s'", f->name, made, wanted);
+	return !strcmp(made, wanted);
+}
+
+/* A call: its return address is pushed in two halves, and nothing else follows. */
+static bool to_call(const struct function *f, uint64_t offset, uint32_t *to, const char *meant)
+{
+	uint64_t back = f->address + offset + 5;
+	char push[2][64], jump[300];
+
+	if (strncmp(meant, "call 0x", 7))
+		return false;
+	snprintf(push[0], sizeof push[0], "mov dword ptr [rsp], 0x%02" PRIX64, back & 0xffffffff);
+	snprintf(push[1], sizeof push[1], "mov dword ptr [rsp+0x04], 0x%02" PRIX64, back >> 32);
+	snprintf(jump, sizeof jump, "jmp %s", meant + 5);
+	if (says(f, to, "lea rsp, [rsp-0x08]") && says(f, to, push[0]) && says(f, to, push[1])
+		&& says(f, to, jump)
+		&& (*to != f->patch.stub_size || back != f->patch.entry + f->patch.moved))
+		wrong("%s: the call is not the last", f->name);
+	return true;
+}
+
 /* Only prefixes that do nothing may differ: none do. */
 static void check_moved(const struct function *f)
 {
@@ -153,6 +182,8 @@ static void check_moved(const struct function *f)
 
 	while (at < p->moved) {
 		unsigned len = say(f->code + start + at, f->len - start - at, p->entry + at, meant);
+		if (to_call(f, start + at, &to, meant))
+			return;
 		unsigned moved = say(p->stub + to, p->stub_size - to, p->stub_address + to, made);
 
 		if (!len || !moved || strcmp(meant, made)) {

@@ -142,11 +142,26 @@
 	jmp form_pushes
 	ends form_alias
 
-	/* refused */
 	function form_call
 	call form_pushes
+	lea 3(%rax), %rax
 	ret
 	ends form_call
+
+	function form_late_call /* its flags must not change before the call */
+	sub $8, %rsp
+	call form_pushes
+	add $8, %rsp
+	ret
+	ends form_late_call
+
+	/* refused */
+	function form_indirect_call
+	push %rax
+	call *%rax
+	pop %rax
+	ret
+	ends form_indirect_call
 	function form_short
 	mov %edi, %eax
 	ret

@@ -33,8 +33,7 @@ each() {
 each libc.so.6 "" $(with "")
 each libjemalloc.so.2 "" $(with "") mallocx dallocx rallocx sdallocx
 each libmimalloc.so.2 mi_ $(with "") mi_malloc mi_free mi_calloc mi_realloc
-# its malloc_usable_size begins with a call
-each libtcmalloc_minimal.so.4 tc_ $(with "" | grep -v usable) tc_malloc tc_free tc_calloc tc_realloc
+each libtcmalloc_minimal.so.4 tc_ $(with "") tc_malloc tc_free tc_calloc tc_realloc
 each libstdc++.so.6 - _Znwm _ZdlPv _Znam _ZdaPv
 python=$(python3 -c 'import os, sys, sysconfig
 shared = os.path.join(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "")

@@ -186,11 +186,13 @@ typedef uint64_t form(uint64_t, uint64_t);
 	X(table, 1) \
 	X(lock, 1) \
 	X(vector, 1) \
-	X(alias, 1)
+	X(alias, 1) \
+	X(call, 1) \
+	X(late_call, 1)
 #define DECLARE(name, calls) form form_##name;
 FORMS(DECLARE)
 #undef DECLARE
-form form_call, form_short, form_loop;
+form form_indirect_call, form_short, form_loop;
 extern uint64_t scratch, spy_original;
 extern struct spied {
 	uint64_t words[17];
@@ -301,7 +303,7 @@ static int forms(void)
 	FORMS(CHECK)
 #undef CHECK
 	check_spy();
-	check_refused("call", form_call, MT_PATCH_REFUSED_CALL);
+	check_refused("indirect_call", form_indirect_call, MT_PATCH_REFUSED_CALL);
 	check_refused("short", form_short, MT_PATCH_REFUSED_SHORT);
 	check_refused("loop", form_loop, MT_PATCH_REFUSED_BRANCH);
 	printf("%u forms, and what a hook sees of registers and flags\n", count);

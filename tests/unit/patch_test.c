@@ -184,7 +184,6 @@ static void ends(void **unused)
 static void not_moved(void **unused)
 {
 	(void)unused;
-	refused(make("e8 00 01 00 00 " REST), MT_PATCH_REFUSED_CALL, -ENOTSUP, "call at +0x0");
 	refused(make(ENDBR "53 ff d0 48 89 e5 c3"), MT_PATCH_REFUSED_CALL, -ENOTSUP,
 		"call at +0x5");
 	/* behind the first five bytes it may stand */

@@ -9,7 +9,7 @@
 enum mt_x86_kind {
 	MT_X86_PLAIN,  /* can be moved; a relative operand gets a new displacement */
 	MT_X86_JUMP,   /* jmp or jcc to a relative target: can be moved in its form of 32 bits */
-	MT_X86_CALL,   /* leaves its own address on the stack */
+	MT_X86_CALL,   /* leaves an address behind it on the stack */
 	MT_X86_NARROW, /* relative, without a form of 32 bits that does the same */
 	MT_X86_TRAP,   /* enters the kernel, which sees its address */
 	MT_X86_BREAKPOINT, /* int3 */

@@ -5,7 +5,10 @@
  *        8   the hook's address        aligned, so that one write changes it
  *       16   endbr64                   `original`: the hook calls it by a pointer
  *       20   the moved instructions
- *            jmp to what follows them  unless the last one never goes on */
+ *            jmp to what follows them  unless the last one never goes on
+ *
+ * A call is always the last that moves, since it is as long as the jump. It becomes a push of the
+ * address to which it would have returned, and a jump: so it returns into the function itself. */
 #include "core/base/assert.h"
 #include "core/patch/arch.h"
 #include "core/patch/x86_64/branches.h"
@@ -23,8 +26,17 @@
 #define LONGEST 15u /* of all instructions */
 static const uint8_t to_hook[HOOK_AT] = {0xff, 0x25, 2, 0, 0, 0, BREAKPOINT, BREAKPOINT};
 static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
+#define CALL_OPCODE 0xe8
+#define CALL 5u /* call rel32 */
+/* lea -8(%rsp),%rsp; movl $low,(%rsp); movl $high,4(%rsp): flags stay as they are */
+static const uint8_t push_address[] = {0x48, 0x8d, 0x64, 0x24, 0xf8, 0xc7, 0x04, 0x24, 0, 0, 0, 0,
+	0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0};
+#define LOW_AT 8u
+#define HIGH_AT 16u
 /* Two jumps of two bytes grow to six. The instruction behind them is the last. */
-_Static_assert(ORIGINAL_AT + sizeof landing + 2 * 6 + LONGEST + JUMP <= MT_PATCH_STUB,
+_Static_assert(ORIGINAL_AT + sizeof landing + 2 * 6 + LONGEST + JUMP <= MT_PATCH_STUB
+		&& ORIGINAL_AT + sizeof landing + 2 * 6 + sizeof push_address + JUMP
+			<= MT_PATCH_STUB,
 	"the longest entry has room");
 
 struct work {
@@ -53,12 +65,21 @@ static bool put_jump(uint8_t *to, uint64_t at, uint64_t target)
 	return put_distance(to + 1, at + JUMP, target);
 }
 
+static bool is_direct_call(const struct mt_x86_instruction *i)
+{
+	return i->kind == MT_X86_CALL && i->opcode == CALL_OPCODE && i->len == CALL;
+}
+
 static int refuse_kind(const struct work *w, size_t at, const struct mt_x86_instruction *i)
 {
 	switch (i->kind) {
 	case MT_X86_CALL:
+		if (is_direct_call(i))
+			return 0;
 		return mt_patch_refuse(w->patch, w->err, MT_PATCH_REFUSED_CALL,
-			"the call at +0x%zx among its first bytes would return into the copy", at);
+			"the indirect call at +0x%zx among its first bytes would return into the "
+			"copy",
+			at);
 	case MT_X86_NARROW:
 		return mt_patch_refuse(w->patch, w->err, MT_PATCH_REFUSED_NARROW,
 			"the instruction at +0x%zx has no form that reaches from the copy", at);
@@ -113,6 +134,18 @@ static int check_padding(const struct work *w, size_t at, size_t end)
 		"it ends at +0x%zx, before there is room for a jump", free_to);
 }
 
+static uint8_t put_call(uint8_t *to, uint64_t at, uint64_t returns_to, uint64_t target)
+{
+	uint32_t low = (uint32_t)returns_to, high = (uint32_t)(returns_to >> 32);
+
+	memcpy(to, push_address, sizeof push_address);
+	memcpy(to + LOW_AT, &low, sizeof low);
+	memcpy(to + HIGH_AT, &high, sizeof high);
+	return put_jump(to + sizeof push_address, at + sizeof push_address, target)
+		? sizeof push_address + JUMP
+		: 0;
+}
+
 /* Writes a moved instruction to the stub; returns its new length, or 0 if it does not reach. */
 static uint8_t put(uint8_t *to, uint64_t at, const uint8_t *from,
 	const struct mt_x86_instruction *i)
@@ -149,13 +182,17 @@ static int move(const struct work *w, size_t start)
 
 		if (code)
 			return code;
-		len = put(p->stub + to, p->stub_address + to, w->code + at, &i);
+		len = is_direct_call(&i)
+			? put_call(p->stub + to, p->stub_address + to,
+				w->function->address + at + i.len, i.target)
+			: put(p->stub + to, p->stub_address + to, w->code + at, &i);
 		if (!len)
 			return mt_patch_refuse(p, w->err, MT_PATCH_REFUSED_REACH,
 				"the target of the instruction at +0x%zx is too far from the stub",
 				at);
 		to += len;
 		at += i.len;
+		i.ends = i.ends || is_direct_call(&i);
 	}
 	p->moved = (uint32_t)(at - start);
 	if (i.ends) {
