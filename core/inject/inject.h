@@ -66,6 +66,21 @@ struct mt_tracee_symbol {
 int mt_tracee_find(struct mt_tracee *, const char *module, const char *name,
 	struct mt_tracee_symbol *, struct mt_err *);
 
+/* Calls each for every function that the symbol tables of the executable define, with its address
+ * in the process; a function that two tables name comes twice. Returns -ENOENT if the file cannot
+ * be read. */
+typedef void mt_tracee_each(void *context, const char *name, const struct mt_tracee_symbol *);
+int mt_tracee_program(struct mt_tracee *, mt_tracee_each *, void *context);
+/* Its mappings as they were when it was opened, by address; false: there are no so many. */
+struct mt_tracee_mapping {
+	uint64_t low, high;
+	bool is_program; /* of the executable's file */
+	bool is_code;    /* can be executed */
+};
+bool mt_tracee_mapping(const struct mt_tracee *, uint32_t index, struct mt_tracee_mapping *);
+/* How many threads mt_tracee_stop has stopped. */
+uint32_t mt_tracee_stopped(const struct mt_tracee *);
+
 int mt_tracee_read(const struct mt_tracee *, uint64_t address, void *to, size_t size);
 int mt_tracee_write(const struct mt_tracee *, uint64_t address, const void *from, size_t size);
 

@@ -159,8 +159,7 @@ const struct mt_inject_range *mt_inject_range(const struct mt_tracee *, uint64_t
 /* ---- functions of a mapped file ---- */
 
 /* Calls each for every function of a file, with its address in the process. */
-typedef void mt_inject_each(void *context, const char *name, const struct mt_tracee_symbol *);
-int mt_inject_symbols(struct mt_tracee *, const struct mt_inject_map *code, mt_inject_each *,
+int mt_inject_symbols(struct mt_tracee *, const struct mt_inject_map *code, mt_tracee_each *,
 	void *context);
 
 /* ---- inside the process ---- */

@@ -328,3 +328,8 @@ int mt_tracee_stop(struct mt_tracee *t, unsigned deadline_ms, struct mt_err *err
 		mt_inject_pause(&looks);
 	}
 }
+
+uint32_t mt_tracee_stopped(const struct mt_tracee *t)
+{
+	return t->all_stopped ? t->thread_count : 0;
+}

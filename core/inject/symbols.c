@@ -47,7 +47,7 @@ static Elf *open_elf(struct mt_tracee *t, const struct mt_inject_map *code, int 
 }
 
 static void each_of_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-	const struct mt_inject_map *code, uint64_t bias, mt_inject_each *each, void *context)
+	const struct mt_inject_map *code, uint64_t bias, mt_tracee_each *each, void *context)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -75,7 +75,7 @@ static void each_of_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 	}
 }
 
-int mt_inject_symbols(struct mt_tracee *t, const struct mt_inject_map *code, mt_inject_each *each,
+int mt_inject_symbols(struct mt_tracee *t, const struct mt_inject_map *code, mt_tracee_each *each,
 	void *context)
 {
 	Elf_Scn *section = NULL;
@@ -158,4 +158,33 @@ int mt_tracee_find(struct mt_tracee *t, const char *module, const char *name,
 	return mt_fail(err, -ENOENT, "process %d has no %s%s%s", (int)t->pid,
 		has_module ? "function " : "module ", has_module ? name : module,
 		has_module ? ", or its file cannot be read" : "");
+}
+
+/* ---- the executable ---- */
+
+int mt_tracee_program(struct mt_tracee *t, mt_tracee_each *each, void *context)
+{
+	char program[4096];
+	int result = -ENOENT;
+
+	mt_proc_link(t->pid, "exe", program, sizeof program);
+	for (uint32_t i = 0; i < t->maps.count; i++)
+		if (t->maps.items[i].executable && !strcmp(t->maps.items[i].path, program)
+			&& mt_inject_symbols(t, &t->maps.items[i], each, context) == 0)
+			result = 0;
+	return result;
+}
+
+bool mt_tracee_mapping(const struct mt_tracee *t, uint32_t index, struct mt_tracee_mapping *m)
+{
+	char program[4096];
+
+	if (index >= t->maps.count)
+		return false;
+	mt_proc_link(t->pid, "exe", program, sizeof program);
+	m->low = t->maps.items[index].low;
+	m->high = t->maps.items[index].high;
+	m->is_code = t->maps.items[index].executable;
+	m->is_program = !strcmp(t->maps.items[index].path, program);
+	return true;
 }
