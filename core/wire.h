@@ -39,7 +39,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 5
+#define MT_WIRE_VERSION 6
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
@@ -71,6 +71,29 @@ struct mt_wire_reply {
 	uint64_t magic;
 	uint32_t version;
 	int32_t status; /* 0, or a negative errno: the program runs untraced */
+	/* If the program carries an allocator inside itself: the tracer maps so many bytes there,
+	 * readable and executable, and asks for patches. 0: it does not */
+	uint64_t stubs, stub_bytes;
+};
+
+/* By a second connection of a new image, whose only thread waits for the answer, an mt_wire_reply:
+ * entries of the program's functions shall lead to hooks (doc/entry-patches.md). The recorder
+ * writes the stubs, each hook's original, and at last the entries. If status is 0 the originals are
+ * there; else nothing leads to a hook. */
+#define MT_WIRE_PATCHES_MAGIC 0x3168637461706d65ull /* "empatch1" */
+struct mt_wire_patches {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t hook_count;
+	uint64_t stubs; /* where they were mapped */
+	uint64_t hooks; /* address of an array of mt_wire_hook */
+	char token[MT_WIRE_TOKEN_LEN];
+};
+#define MT_WIRE_HOOKS_MAX 256
+struct mt_wire_hook {
+	char name[48];     /* of the function, ends in 0 */
+	uint64_t hook;     /* what its entry shall lead to */
+	uint64_t original; /* R: what the hook calls in its place; 0: no such function */
 };
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
@@ -503,6 +526,8 @@ struct mt_wire_header {
 	uint64_t allocator;   /* address of the malloc that our hook calls */
 	/* address of a malloc that the program calls in place of our hook; 0: none */
 	uint64_t own_allocator;
+	/* T: functions inside the program whose entries lead to hooks (doc/entry-patches.md) */
+	uint64_t patched;
 	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
 	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last
 	 * of anchor_count, stands at 1 + n % 2, so that the one before is whole while a new one is

@@ -212,6 +212,7 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 	mt_json_put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
 	mt_json_put_string(json, "own_allocator",
 		mt_strings_get(&profile->strings, info->own_allocator));
+	mt_json_put_number(json, "patched_functions", info->patched);
 }
 
 /* How it ended, and what it took to record it. */
@@ -432,6 +433,7 @@ static void put_beside(const struct mt_report *report)
 	put_amount(report, "gaps", MT_UNIT_COUNT, count_log(p, MT_LOG_GAP));
 	if (info->allocator)
 		put_line(report, "malloc is of", mt_strings_get(&p->strings, info->allocator));
+	put_amount(report, "patched functions", MT_UNIT_COUNT, info->patched);
 }
 
 static bool is_left(const char *words)

@@ -29,6 +29,7 @@ static const struct mt_named fields[] = {
 	SMALL(paused, 1)
 	SMALL(allocator, UINT32_MAX)
 	SMALL(own_allocator, UINT32_MAX)
+	SMALL(patched, UINT32_MAX)
 	NUMBER(vss_bytes)
 	NUMBER(shared_bytes)
 	NUMBER(arena_resident_bytes)

@@ -9,8 +9,14 @@
 
 /* ---- allocators inside the program and its libraries ----------------------------------------- */
 
+/* The program's own functions may lead to hooks: then nothing of it is hidden. */
 void mt_image_add_bundled(struct mt_image *i, const struct mt_objects *objects)
 {
+	bool patched = i->profile.info.patched != 0;
+
+	if (patched != i->patched_told)
+		i->objects_told = 0; /* an entry that stands already stays as it is */
+	i->patched_told = patched;
 	for (; i->objects_told < objects->found_count; i->objects_told++) {
 		const struct mt_object_found *found = &objects->found[i->objects_told];
 		uint32_t at;
@@ -23,7 +29,8 @@ void mt_image_add_bundled(struct mt_image *i, const struct mt_objects *objects)
 			found->path, 0, 0);
 
 		i->profile.blind[at].detail = mt_strings_add(&i->profile.strings, found->allocator);
-		mt_blind_set(&i->profile, at, 1, 0);
+		mt_blind_set(&i->profile, at,
+			!(patched && !strcmp(found->path, i->offer->program_path)), 0);
 	}
 }
 
@@ -58,8 +65,10 @@ void mt_image_weigh_growth(struct mt_image *i, const struct mt_objects *objects)
 	uint64_t unseen = less(anonymous, known);
 	uint32_t at;
 
-	if (i->pauses || i->paused || !objects->data_bytes || unseen < GROWTH_LEAST
-		|| unseen <= p->info.peak_bytes || unseen <= i->unseen_bytes)
+	/* what an allocator inside the program has from the system is not known */
+	if (p->info.patched || i->pauses || i->paused || !objects->data_bytes
+		|| unseen < GROWTH_LEAST || unseen <= p->info.peak_bytes
+		|| unseen <= i->unseen_bytes)
 		return;
 	i->unseen_bytes = unseen;
 	at = mt_blind_add(&i->profile, MT_BLIND_GROWTH, p->info.pid, i->offer->program_path, 0, 0);

@@ -52,6 +52,8 @@ static void meet_allocators(struct mt_image *i)
 void mt_image_meet_new(struct mt_image *i)
 {
 	meet_allocators(i);
+	i->profile.info.patched =
+		(uint32_t)__atomic_load_n(&i->segment.header->patched, __ATOMIC_RELAXED);
 	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
 		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
 	mt_thread_names_meet(&i->thread_names, &i->profile, i->process->pid);

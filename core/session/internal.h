@@ -295,6 +295,15 @@ void *mt_service_run(void *service); /* takes it */
 
 /* What a tracer's request comes to (offer.c). peer: whose socket it is. */
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);
+
+/* Answers an image that asks for patches. */
+void mt_offer_patch(int fd, pid_t peer, const struct mt_wire_patches *);
+
+/* entries.c: into the answer, whether and where the tracer shall map stubs. */
+void mt_entries_offer(struct mt_recorder *, pid_t, struct mt_wire_reply *);
+/* Makes the entries of the program's functions lead to the hooks: all or none. fd: by which the
+ * process waits. err says in one sentence why it was none. */
+int mt_entries_patch(int fd, pid_t, const struct mt_wire_patches *, struct mt_err *err);
 /* The process has ended, or is traced no more. Its pidfd stays open while its status is awaited. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
 void mt_offer_close_pidfd(struct mt_process *);

@@ -273,10 +273,9 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void reply(int to, int status, int fd)
+static void reply(int to, struct mt_wire_reply *answer, int fd)
 {
-	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, status};
-	struct iovec part = {&answer, sizeof answer};
+	struct iovec part = {answer, sizeof *answer};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -306,18 +305,18 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 {
 	struct mt_process *p = pid > 0 ? known(r, pid) : NULL;
 	struct mt_offer *offer = NULL;
-	int status = -EPERM;
+	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, -EPERM, 0, 0};
 
 	if (was_withdrawn(fd))
 		return;
 	if (pid > 0 && wanted(r, p)) {
 		if (!p)
 			p = mt_offer_add(r, pid, peer_pidfd(fd, pid));
-		offer = new_offer(r, p, q, &status);
+		offer = new_offer(r, p, q, &answer.status);
 	}
 	if (!offer) {
 		count_untraced(r, pid, q->forked_from);
-		reply(fd, status, -1);
+		reply(fd, &answer, -1);
 		if (p && p != r->root)
 			/* it lives, but it is traced no more */
 			mt_offer_end(r, p, MT_STATUS_UNKNOWN);
@@ -328,8 +327,20 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 	meet(r, p, offer, q);
 	if (p == r->root)
 		atomic_fetch_add(&r->root_images, 1);
-	reply(fd, 0, offer->segment.fd);
+	answer.status = 0;
+	if (!q->forked_from)
+		mt_entries_offer(r, pid, &answer);
+	reply(fd, &answer, offer->segment.fd);
 	close(offer->segment.fd);
 	offer->segment.fd = -1;
 	post(r, p, offer);
+}
+
+void mt_offer_patch(int fd, pid_t pid, const struct mt_wire_patches *q)
+{
+	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, 0, 0, 0};
+	struct mt_err err = {0};
+
+	answer.status = mt_entries_patch(fd, pid, q, &err);
+	reply(fd, &answer, -1);
 }

@@ -369,6 +369,7 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 {
 	union {
 		struct mt_wire_request request;
+		struct mt_wire_patches patches;
 		struct mt_message command;
 	} m;
 	ssize_t n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT);
@@ -387,6 +388,12 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 		if (m.request.version == MT_WIRE_VERSION
 			&& tokens_equal(m.request.token, s->recorder->token))
 			mt_offer_answer(s->recorder, p->fd, p->who.pid, &m.request);
+		return false;
+	}
+	if (n == sizeof m.patches && m.patches.magic == MT_WIRE_PATCHES_MAGIC) {
+		if (m.patches.version == MT_WIRE_VERSION
+			&& tokens_equal(m.patches.token, s->recorder->token))
+			mt_offer_patch(p->fd, p->who.pid, &m.patches);
 		return false;
 	}
 	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC

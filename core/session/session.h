@@ -23,6 +23,7 @@ struct mt_session_options {
 	const char *terminal;
 	uint32_t depth_limit; /* 0: 4096 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
+	bool no_patch;        /* allocators inside programs stay as they are */
 	bool no_follow;       /* executed programs get the environment that they are given */
 	bool drop_when_full;  /* do not wait for the recorder */
 	bool wait_when_full;  /* also while it stands still; neither: for 0.2 s then */

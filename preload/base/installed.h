@@ -13,6 +13,8 @@ struct mt_installed {
 	bool (*find_real)(void);
 	/* In a forked child, from its one thread. */
 	void (*in_child)(void);
+	/* A new image's segment has begun, and its first event waits. NULL: it need not be told. */
+	void (*begun)(void);
 	/* The session, or the options of a stand-alone recording: entries NAME=VALUE up to NULL,
 	 * with the names of the variables. NULL: they are not there yet. */
 	char **(*settings)(void);

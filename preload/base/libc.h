@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 extern __typeof(_dl_find_object) _dl_find_object __attribute__((weak));

@@ -166,6 +166,7 @@ struct mt_tracer {
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
 	struct mt_allocator allocator;
+	uint64_t patched; /* functions inside the program whose entries lead to hooks */
 	/* of the tracer's own memory beside the segment, as far as it is likely to be touched */
 	uint64_t private_bytes;
 	int (*backtrace)(void **, int);  /* in check mode; NULL: there is none */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/base/text.h"
 #include "preload/process/allocator.h"
 #include "preload/record/event.h"
 #include "preload/record/pending.h"
@@ -390,3 +391,39 @@ static void *called(struct call *call)
 	}
 MT_PREFIXED(X)
 #undef X
+
+/* ---- functions inside the program ------------------------------------------------------------ */
+
+unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
+{
+	static void *(*const own[])(uintptr_t, uintptr_t, uintptr_t) = {
+#define X(family, symbol, shape, function) symbol,
+		MT_PREFIXED(X)
+#undef X
+	};
+
+	_Static_assert(FUNCTION_COUNT <= MT_WIRE_HOOKS_MAX, "the recorder reads no more");
+	for (int i = 0; i < FUNCTION_COUNT; i++) {
+		mt_text_add(hooks[i].name, functions[i].name);
+		hooks[i].hook = (uint64_t)own[i];
+		/* callers are bound to a library's function of this name already */
+		if (known[i].function)
+			hooks[i].hook = 0;
+	}
+	return FUNCTION_COUNT;
+}
+
+unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint64_t end)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < FUNCTION_COUNT; i++) {
+		if (!hooks[i].original)
+			continue;
+		known[i].start = start;
+		known[i].end = end;
+		mt_store_release(&known[i].function, (void *)hooks[i].original);
+		count++;
+	}
+	return count;
+}

@@ -3,8 +3,15 @@
 #ifndef MT_PREFIXED_H
 #define MT_PREFIXED_H
 
+#include "core/wire.h"
+
 /* Looks the next definitions up, while the program starts. */
 void mt_prefixed_find(void);
+/* The names and hooks of all functions, for entries that shall lead here. Returns how many. */
+unsigned mt_prefixed_hooks(struct mt_wire_hook *);
+/* Entries of functions of one object lead here now: those of the same list that have an original.
+ * Returns how many. */
+unsigned mt_prefixed_lead(const struct mt_wire_hook *, uint64_t start, uint64_t end);
 
 /* What a function does: where its size stands, and the block that it ends. */
 enum mt_shape {

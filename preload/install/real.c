@@ -11,6 +11,7 @@
 #include "preload/hooks/operators.h"
 #include "preload/hooks/prefixed.h"
 #include "preload/install/deepbind.h"
+#include "preload/install/patched.h"
 #include "preload/process/allocator.h"
 #include "preload/symbols/find.h"
 
@@ -224,5 +225,6 @@ struct mt_tracer mt_tracer = {
 struct mt_installed mt_installed = {
 	.find_real = find_real,
 	.in_child = mt_deepbind_in_child,
+	.begun = mt_patched_ask,
 	.settings = mt_environment,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/process/allocator.h"
 #include "preload/segment/blind.h"
@@ -92,6 +93,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	/* the running word, the first modules, and the tracer's own data */
 	mt_count_private(3 * MT_WIRE_PAGE);
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
+	mt_store(&h->patched, mt_tracer.patched);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
 	if (mt_load(&mt_tracer.said) && mt_load(&mt_tracer.said_at) == mt_load(&h->turns)) {
@@ -122,8 +124,11 @@ static int connect_to_segment(uint64_t forked_from, bool *uncounted)
 	} else if (fd == -ENOENT) {
 		h = mt_file_start(&copy, forked_from);
 	}
-	if (h && start(h, &copy))
+	if (h && start(h, &copy)) {
+		if (!forked_from && mt_installed.begun)
+			mt_installed.begun();
 		return 0;
+	}
 	return fd == -EAGAIN ? fd : -ENOENT;
 }
 

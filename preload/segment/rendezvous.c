@@ -32,7 +32,8 @@ static struct {
 	 * told */
 	uint64_t network;
 	uint32_t uid;
-	bool trusted; /* uid is that of the recorder that answered */
+	bool trusted;               /* uid is that of the recorder that answered */
+	uint64_t stubs, stub_bytes; /* of its answer */
 } session;
 
 /* One decimal and the point behind it. 0: there is none. */
@@ -236,6 +237,8 @@ static int receive(int fd)
 			mt_sys1(SYS_close, memory);
 		return reply.status < 0 ? reply.status : -EPROTO;
 	}
+	session.stubs = reply.stubs;
+	session.stub_bytes = reply.stub_bytes;
 	return memory;
 }
 
@@ -265,7 +268,36 @@ static bool withdraw(int fd)
 		== MT_WIRE_WITHDRAWAL_LEN;
 }
 
-static int ask(int fd, uint64_t forked_from, bool *uncounted)
+/* An exchange with the recorder. */
+struct talk {
+	int fd;
+	struct ucred recorder;
+	struct mt_patience patience;
+};
+
+static int begin_talk(struct talk *t)
+{
+	t->patience = mt_patience(PATIENCE_NS);
+	t->fd = (int)mt_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return t->fd < 0 ? t->fd : 0;
+}
+
+/* Connects and sends a message, in which the token is filled in. */
+static int send_request(struct talk *t, void *message, size_t len, char token[MT_WIRE_TOKEN_LEN])
+{
+	long n;
+	int error;
+
+	memcpy(token, session.value + session.len + 1, MT_WIRE_TOKEN_LEN);
+	if ((error = connect_to(t->fd, &t->patience)) < 0
+		|| (error = check_peer(t->fd, &t->recorder)) < 0
+		|| (error = wait_for(t->fd, POLLOUT, &t->recorder, &t->patience)) < 0)
+		return error;
+	n = mt_sys6(SYS_sendto, t->fd, message, len, MSG_NOSIGNAL, 0, 0);
+	return n == (long)len ? 0 : n < 0 ? (int)n : -EPROTO;
+}
+
+static int ask(struct talk *t, uint64_t forked_from, bool *uncounted)
 {
 	struct mt_wire_request request = {
 		.magic = MT_WIRE_MAGIC,
@@ -273,39 +305,52 @@ static int ask(int fd, uint64_t forked_from, bool *uncounted)
 		.pid = (uint32_t)mt_sys0(SYS_getpid),
 		.forked_from = forked_from,
 	};
-	struct mt_patience patience = mt_patience(PATIENCE_NS);
-	struct ucred recorder;
-	long n;
-	int error;
+	int result = send_request(t, &request, sizeof request, request.token);
 
-	memcpy(request.token, session.value + session.len + 1, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, &patience)) < 0 || (error = check_peer(fd, &recorder)) < 0
-		|| (error = wait_for(fd, POLLOUT, &recorder, &patience)) < 0)
-		return error;
-	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
-	if (n != sizeof request)
-		return n < 0 ? (int)n : -EPROTO;
-	error = wait_for(fd, POLLIN, &recorder, &patience);
-	if (error == 0)
-		error = receive(fd);
-	session.trusted = error >= 0;
-	if (error < 0)
-		*uncounted = *uncounted && withdraw(fd);
-	return error;
+	if (result < 0)
+		return result;
+	result = wait_for(t->fd, POLLIN, &t->recorder, &t->patience);
+	if (result == 0)
+		result = receive(t->fd);
+	session.trusted = result >= 0;
+	if (result < 0)
+		*uncounted = *uncounted && withdraw(t->fd);
+	return result;
 }
 
 int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 {
-	int fd, result;
+	struct talk talk;
+	int result;
 
 	if (!session.len && !mt_installed.settings())
 		return forked_from ? -ENOENT : -EAGAIN;
 	if (!session.len && (result = read_session()) < 0)
 		return result;
-	fd = (int)mt_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return fd;
-	result = ask(fd, forked_from, uncounted);
-	mt_sys1(SYS_close, fd);
+	session.stub_bytes = 0;
+	result = begin_talk(&talk);
+	if (result < 0)
+		return result;
+	result = ask(&talk, forked_from, uncounted);
+	mt_sys1(SYS_close, talk.fd);
 	return result;
+}
+
+void mt_rendezvous_stubs(uint64_t *at, uint64_t *bytes)
+{
+	*at = session.stubs;
+	*bytes = session.stub_bytes;
+}
+
+void mt_rendezvous_patches(struct mt_wire_patches *request)
+{
+	struct talk talk;
+
+	request->magic = MT_WIRE_PATCHES_MAGIC;
+	request->version = MT_WIRE_VERSION;
+	if (begin_talk(&talk) < 0)
+		return;
+	if (send_request(&talk, request, sizeof *request, request->token) == 0)
+		wait_for(talk.fd, POLLIN, &talk.recorder, &talk.patience);
+	mt_sys1(SYS_close, talk.fd);
 }

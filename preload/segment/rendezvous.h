@@ -11,6 +11,8 @@
  * failure, whether it has to, because the recorder does not. */
 int mt_rendezvous(uint64_t forked_from, bool *uncounted);
 
+#include "core/wire.h"
+
 #define MT_RENDEZVOUS_PATH 48 /* /proc/PID/fd/NUMBER */
 
 /* The value of MEMTUI_SESSION that this process goes by; NULL: none has been read. */
@@ -21,5 +23,11 @@ bool mt_rendezvous_library(char path[MT_RENDEZVOUS_PATH]);
 
 /* Tells whether a program that this process executed now would find the recorder. */
 bool mt_rendezvous_is_reached(void);
+
+/* What the recorder's last answer said of stubs. *bytes 0: none are wanted. */
+void mt_rendezvous_stubs(uint64_t *at, uint64_t *bytes);
+/* Sends the request, whose token and version it fills in, and waits for the answer, for a bounded
+ * time. Afterwards the connection is closed. */
+void mt_rendezvous_patches(struct mt_wire_patches *);
 
 #endif

@@ -28,15 +28,15 @@ said_everywhere() {
 	grep -q '^not seen: ' check.out || why+=" check does not say what was not seen;"
 	echo "$why"
 }
-recorded() { # NAME REASON PROGRAM...
+recorded() { # NAME REASON [OPTION...] PROGRAM
 	local name=$1 reason=$2 why=
 	shift 2
-	"$memtui" record -f -o t.dat -- "$@" >/dev/null 2>err || why="status $?: $(cat err);"
+	"$memtui" record -f -o t.dat "$@" >/dev/null 2>err || why="status $?: $(cat err);"
 	grep -q '^memtui: not seen: ' err || why+=" the closing lines do not say it;"
 	say "$name" "$why$(said_everywhere t.dat "$reason")"
 }
 recorded "a malloc of the executable's own" "own allocator" ./own_malloc
-recorded "an allocator inside the executable" "bundled allocator" ./bundled
+recorded "an allocator inside the executable" "bundled allocator" --no-patch ./bundled
 
 clean() { # NAME PROGRAM...: nothing is blind, and check passes
 	local name=$1 why=
@@ -55,7 +55,7 @@ clean "a malloc of the executable's own that calls the next one is seen" ./passe
 [ -z "$why" ] && ! grep -q 'no allocation was recorded' check.out && why="it does not say why"
 say "no allocation at all passes no check" "$why"
 
-"$memtui" record -f -o t.dat -- ./bundled 2>err
+"$memtui" record -f -o t.dat --no-patch -- ./bundled 2>err
 "$memtui" check --allow-unseen bundled t.dat >check.out
 [ $? = 1 ] && grep -q '^UNKNOWN' check.out && why= || why="check says $(cat check.out)"
 say "--allow-unseen makes no pass of a recording without allocations" "$why"

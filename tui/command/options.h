@@ -27,8 +27,8 @@ struct mt_arguments {
 	enum mt_allocation_order allocation_order;
 	const char *cache; /* of the recorder's names; NULL: none is to be had */
 	const char *tty;
-	bool fresh, no_cache, no_follow, force, disabled, free_stacks, slack, check_stacks,
-		headless, exact, help, short_names;
+	bool fresh, no_cache, no_follow, no_patch, force, disabled, free_stacks, slack,
+		check_stacks, headless, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	/* of_log: the filter is asked of the log alone */
 	bool inverted, ascending, sort_given, history, events, max_size_given, of_log;
