@@ -39,7 +39,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 6
+#define MT_WIRE_VERSION 5
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
