@@ -141,8 +141,8 @@ static int put_detailed(struct massif *m, uint64_t time_ns, enum mt_metric metri
 		false, err);
 
 	if (error >= 0) {
-		struct mt_tree *tree =
-			mt_tree_new(report->profile, report->symbols, &selection, true, metric);
+		struct mt_tree *tree = mt_tree_new(report->profile, report->symbols, &selection,
+			MT_TREE_INVERTED, metric);
 		uint64_t bytes = bytes_of(&selection.sum, metric);
 
 		put_snapshot(m, time_ns, bytes, kind);

@@ -19,7 +19,7 @@ struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *
 	if (mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
 		    false, err)
 		>= 0) {
-		tree = mt_tree_new(report->profile, report->symbols, &selection, false,
+		tree = mt_tree_new(report->profile, report->symbols, &selection, MT_TREE_TOP_DOWN,
 			report->sort);
 		mt_tree_expand_all(tree);
 		if (sum) /* its columns are the tree's */

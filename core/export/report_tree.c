@@ -122,10 +122,22 @@ static uint32_t numbers_text(struct walk *walk, uint32_t indent, const struct mt
 
 /* Where the program's own functions end, so does the tree that people read: what leads on to malloc
  * is part of that row, as on the screen. --min-percent 0 shows all. */
+static bool is_folded(const struct mt_report *report)
+{
+	return report->format == MT_FORMAT_TEXT && report->min_percent > 0;
+}
+
 static bool ends_here(const struct walk *walk, uint32_t node)
 {
-	return walk->report->format == MT_FORMAT_TEXT && walk->report->min_percent > 0
-		&& mt_tree_ends_here(walk->tree, node);
+	return is_folded(walk->report) && mt_tree_ends_here(walk->tree, node);
+}
+
+/* Inverted, it begins there. */
+static enum mt_tree_kind kind_of(const struct mt_report *report)
+{
+	return !report->inverted    ? MT_TREE_TOP_DOWN
+		: is_folded(report) ? MT_TREE_FROM_OWN
+				    : MT_TREE_INVERTED;
 }
 
 /* On a terminal, what takes all of its caller stays below it, so that deep chains leave room for
@@ -311,7 +323,7 @@ int mt_report_tree(const struct mt_report *report, struct mt_err *err)
 		struct walk walk = {.report = report, .json = {.out = report->out}};
 
 		walk.tree = mt_tree_new(report->profile, report->symbols, &selection,
-			report->inverted, report->sort);
+			kind_of(report), report->sort);
 		set_least(&walk);
 		heading(report);
 		walk_all(&walk);

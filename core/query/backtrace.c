@@ -108,7 +108,7 @@ void mt_backtrace_of(struct mt_backtrace *backtrace, const struct mt_profile *pr
 			name_caller(backtrace, i);
 }
 
-static bool is_wrapper(const struct mt_backtrace_frame *frame)
+bool mt_frame_is_wrapper(const struct mt_backtrace_frame *frame)
 {
 	if (frame->judged == MT_JUDGED_NOT)
 		return mt_is_usual_wrapper(frame->function, frame->raw_function);
@@ -137,7 +137,7 @@ static bool of_a_library(const struct mt_backtrace_frame *frame)
 
 bool mt_frame_is_of_library(const struct mt_backtrace_frame *frame)
 {
-	return frame->pc == MT_PC_CUT || of_a_library(frame) || is_wrapper(frame);
+	return frame->pc == MT_PC_CUT || of_a_library(frame) || mt_frame_is_wrapper(frame);
 }
 
 /* The next frame that has a name, if all up to it are of one module; else at itself. */
@@ -162,12 +162,12 @@ const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
 			break;
 		caller = next_named(b, at);
 		/* else they are parts of the allocator, whose names are stripped */
-		if (caller == at || !is_wrapper(&b->frames[caller]))
+		if (caller == at || !mt_frame_is_wrapper(&b->frames[caller]))
 			return &b->frames[at];
 	}
 	/* The libraries' alone: the innermost that is more than another word for malloc. */
-	for (at = 0;
-		at + 1 < b->count && (b->frames[at].pc == MT_PC_CUT || is_wrapper(&b->frames[at]));)
+	for (at = 0; at + 1 < b->count
+		&& (b->frames[at].pc == MT_PC_CUT || mt_frame_is_wrapper(&b->frames[at]));)
 		at++;
 	return at < b->count ? &b->frames[at] : NULL;
 }

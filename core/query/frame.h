@@ -23,6 +23,8 @@ bool mt_frame_is_place(const char *function);
 void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint32_t pc, uint32_t frame);
 
+/* A wrapper of malloc (core/query/wrappers.h). */
+bool mt_frame_is_wrapper(const struct mt_backtrace_frame *);
 /* Not the program's own: of the C, C++ or Rust library, or a wrapper of malloc. */
 bool mt_frame_is_of_library(const struct mt_backtrace_frame *);
 

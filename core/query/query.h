@@ -406,15 +406,19 @@ struct mt_tree_node {
 	struct mt_group self;    /* groups that end here: allocated directly in this function */
 };
 struct mt_tree;
-/* inverted: roots are the allocating functions, children their callers. Children are made on
- * demand: what a tree costs goes by what is looked at of it, with a pass over the profile's nodes.
- * Profile and symbols are borrowed, and must not change. */
+/* Inverted trees have the allocating functions as roots, and their callers as children. The first
+ * kind begins at the innermost frames, the second where a group is (mt_backtrace_own): what leads
+ * on from there to malloc is part of the root. */
+enum mt_tree_kind { MT_TREE_TOP_DOWN, MT_TREE_INVERTED, MT_TREE_FROM_OWN };
+/* Children are made on demand: what a tree costs goes by what is looked at of it, with a pass over
+ * the profile's nodes. Profile and symbols are borrowed, and must not change. */
 struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *,
-	const struct mt_selection *, bool inverted, enum mt_metric sort);
+	const struct mt_selection *, enum mt_tree_kind, enum mt_metric sort);
 /* The same in the memory of a tree that is no more wanted (NULL: none): fetching it takes as long
  * as the building. */
 struct mt_tree *mt_tree_again(struct mt_tree *, const struct mt_profile *,
-	const struct mt_symbols *, const struct mt_selection *, bool inverted, enum mt_metric sort);
+	const struct mt_symbols *, const struct mt_selection *, enum mt_tree_kind,
+	enum mt_metric sort);
 uint32_t mt_tree_count(const struct mt_tree *); /* nodes made so far */
 enum mt_metric mt_tree_metric(const struct mt_tree *);
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */
@@ -423,7 +427,7 @@ const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node);
 /* makes its children known (no-op where they are) */
 void mt_tree_expand(struct mt_tree *, uint32_t node);
 void mt_tree_expand_all(struct mt_tree *);
-bool mt_tree_inverted(const struct mt_tree *);
+bool mt_tree_inverted(const struct mt_tree *); /* of either kind */
 /* Only functions of libraries and wrappers of malloc are below, and this is the program's own
  * function or one that it calls. False for what calls nothing, and in an inverted tree. */
 bool mt_tree_ends_here(struct mt_tree *, uint32_t node);

@@ -389,8 +389,8 @@ static void expand_down(struct mt_tree *tree, uint32_t parent)
 /* ---- the tree ---- */
 
 struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, const struct mt_selection *selection, bool inverted,
-	enum mt_metric sort)
+	const struct mt_symbols *symbols, const struct mt_selection *selection,
+	enum mt_tree_kind kind, enum mt_metric sort)
 {
 	if (!tree)
 		tree = mt_alloc(sizeof *tree);
@@ -399,11 +399,11 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 	tree->count = tree->in_slots = tree->item_count = 0;
 	tree->profile = profile;
 	tree->symbols = symbols;
-	tree->inverted = inverted;
+	tree->kind = kind;
 	tree->sort = sort;
 	mt_folds_free(&tree->folds);
 	tree->folds.suspects = sort == MT_METRIC_SUSPECT;
-	if (inverted)
+	if (kind != MT_TREE_TOP_DOWN)
 		mt_tree_build_inverted(tree, selection);
 	else
 		build_down(tree, selection);
@@ -412,9 +412,9 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 }
 
 struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_symbols *symbols,
-	const struct mt_selection *selection, bool inverted, enum mt_metric sort)
+	const struct mt_selection *selection, enum mt_tree_kind kind, enum mt_metric sort)
 {
-	return mt_tree_again(NULL, profile, symbols, selection, inverted, sort);
+	return mt_tree_again(NULL, profile, symbols, selection, kind, sort);
 }
 
 void mt_tree_expand(struct mt_tree *tree, uint32_t node)
@@ -424,7 +424,7 @@ void mt_tree_expand(struct mt_tree *tree, uint32_t node)
 	uint32_t before = tree->count;
 
 	tree->nodes[node].expanded = true;
-	if (tree->inverted)
+	if (mt_tree_inverted(tree))
 		mt_tree_expand_inverted(tree, node);
 	else
 		expand_down(tree, node);
@@ -441,7 +441,8 @@ void mt_tree_visit(const struct mt_tree *tree, uint32_t node, mt_tree_visitor *v
 {
 	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
 		const struct item *item = &tree->items[i];
-		const struct below *below = tree->inverted ? NULL : &tree->below[item->node];
+		const struct below *below =
+			mt_tree_inverted(tree) ? NULL : &tree->below[item->node];
 
 		if (!below)
 			visit(context, item->group, item->node, item->frame);
@@ -473,7 +474,8 @@ static bool has_own_below(struct mt_tree *tree, uint32_t node, unsigned depth)
 
 bool mt_tree_ends_here(struct mt_tree *tree, uint32_t node)
 {
-	if (tree->inverted || !(is_own(tree, node) || is_own(tree, tree->nodes[node].parent)))
+	if (mt_tree_inverted(tree)
+		|| !(is_own(tree, node) || is_own(tree, tree->nodes[node].parent)))
 		return false;
 	mt_tree_expand(tree, node);
 	return tree->nodes[node].first_child != MT_NO_NODE
@@ -482,7 +484,7 @@ bool mt_tree_ends_here(struct mt_tree *tree, uint32_t node)
 
 bool mt_tree_inverted(const struct mt_tree *tree)
 {
-	return tree->inverted;
+	return tree->kind != MT_TREE_TOP_DOWN;
 }
 
 uint32_t mt_tree_count(const struct mt_tree *tree)

@@ -35,7 +35,7 @@ struct slot {
 struct mt_tree {
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	bool inverted;
+	enum mt_tree_kind kind;
 	enum mt_metric sort;
 	struct mt_tree_node *nodes;
 	struct merged *merged;

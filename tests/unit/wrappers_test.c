@@ -71,8 +71,31 @@ static void test_rust(void **state)
 	(void)state;
 }
 
-/* A group with this stack, innermost first, "module!function" or a function of the program; where
- * it is. */
+/* The inverted tree of a group begins where the group is. */
+static void check_tree(const struct fixture *f, const char *own)
+{
+	struct mt_selection selection = {0};
+	struct mt_backtrace_frame label;
+
+	mt_select(&selection, &f->profile, &f->symbols, NULL, MT_METRIC_SIZE, false, NULL);
+	struct mt_tree *tree =
+		mt_tree_new(&f->profile, &f->symbols, &selection, MT_TREE_FROM_OWN, MT_METRIC_SIZE);
+	uint32_t first = mt_tree_get(tree, mt_tree_root(tree))->first_child;
+
+	if (!own) {
+		assert_int_equal(MT_NO_NODE, first);
+	} else {
+		assert_int_not_equal(MT_NO_NODE, first);
+		mt_tree_label(tree, first, &label);
+		assert_string_equal(own, label.function);
+		assert_int_equal(8, mt_tree_get(tree, first)->self.allocated_bytes);
+	}
+	mt_tree_free(tree);
+	mt_selection_free(&selection);
+}
+
+/* A group with this stack, innermost first, "module!function" or a function of the program, "^" if
+ * it is inlined into the next one; where it is. */
 static const char *own_of(struct mt_wrappers *w, bool judged, const char *const *stack)
 {
 	static char answer[64];
@@ -83,17 +106,25 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 	fixture_init(&f);
 	while (stack[count])
 		count++;
-	while (count--) {
-		const char *sign = strchr(stack[count], '!');
-		char *module = sign ? strndup(stack[count], (size_t)(sign - stack[count]))
-				    : strdup("prog");
+	while (count) {
+		const char *const *outer = &stack[--count];
+		const char *sign = strchr(*outer, '!');
+		char *module = sign ? strndup(*outer, (size_t)(sign - *outer)) : strdup("prog");
+		uint32_t pc = fixture_bare_pc(&f, fixture_module(&f, module, 0), 16 * count);
 
-		node = fixture_node(&f, node,
-			fixture_pc(&f, fixture_module(&f, module, 0),
-				sign ? sign + 1 : stack[count], "", 0));
+		while (count && *stack[count - 1] == '^')
+			count--;
+		for (const char *const *at = &stack[count]; at < outer; at++)
+			fixture_frame(&f, pc, *at + 1, "", 0, true);
+		fixture_frame(&f, pc, sign ? sign + 1 : *outer, "", 0, false);
+		node = fixture_node(&f, node, pc);
 		free(module);
 	}
 	node = fixture_node(&f, node, MT_FUNCTION_MALLOC);
+	uint32_t group = mt_profile_add_group(&f.profile, node);
+
+	f.profile.groups[group].allocated_count = 1;
+	f.profile.groups[group].allocated_bytes = 8;
 	if (judged)
 		mt_wrappers_judge(w, &f.symbols);
 	mt_backtrace_of(&b, &f.profile, &f.symbols, node);
@@ -101,6 +132,7 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 
 	snprintf(answer, sizeof answer, "%s%s%s", own ? own->function : "nothing",
 		own && own->caller ? " in " : "", own && own->caller ? own->caller : "");
+	check_tree(&f, own ? own->function : NULL);
 	mt_backtrace_free(&b);
 	fixture_free(&f);
 	return answer;
@@ -144,6 +176,31 @@ static void test_own(void **state)
 					"/lib/libc.so.6!dlopen", "_start")));
 		assert_string_equal("xcalloc", own_of(w, judged, FRAMES("xmalloc", "xcalloc")));
 		assert_string_equal("nothing", own_of(w, judged, (const char *const[]){NULL}));
+	}
+	mt_wrappers_free(w);
+	(void)state;
+}
+
+/* All stacks of five of these frames: the tree finds the place by itself (check_tree). */
+static void test_begins(void **state)
+{
+	static const char *const frames[] = {"xmalloc", "^xmalloc", "^load", "prog+0x1",
+		"/lib/libc.so.6!strdup", "libx.so!libx.so+0x2", "libx.so!take"};
+	enum { KINDS = sizeof frames / sizeof *frames, DEPTH = 5 };
+	struct mt_wrappers *w = mt_wrappers_new();
+	uint32_t count = 1;
+
+	for (int i = 0; i < DEPTH; i++)
+		count *= KINDS;
+	for (uint32_t i = 0; i < count; i++) {
+		const char *stack[DEPTH + 1] = {NULL};
+		uint32_t rest = i;
+
+		for (int k = 0; k < DEPTH; k++, rest /= KINDS)
+			stack[k] = frames[rest % KINDS];
+		if (*stack[DEPTH - 1] == '^')
+			stack[DEPTH - 1]++;
+		own_of(w, i % 2, stack);
 	}
 	mt_wrappers_free(w);
 	(void)state;
@@ -206,7 +263,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_usual),
 		cmocka_unit_test(test_rust), cmocka_unit_test(test_own),
-		cmocka_unit_test(test_users), cmocka_unit_test(test_again)};
+		cmocka_unit_test(test_begins), cmocka_unit_test(test_users),
+		cmocka_unit_test(test_again)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 static const struct mt_option options[] = {
 	{'i', "inverted", NULL, MT_OPTION_FLAG, MT_OPTION_AT(inverted),
-		"start from the allocating functions, with their callers below", NULL},
+		"start from the functions that allocated, with their callers below", NULL},
 	{0, "levels", "N", MT_OPTION_NUMBER, MT_OPTION_AT(levels), "show at most N levels", NULL},
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N children of a function", NULL},
@@ -30,7 +30,10 @@ const struct mt_command mt_command_tree = {
 		"Prints the call tree of the allocations, largest functions first. Inlined "
 		"functions have their own nodes. The total of a function is what it and its "
 		"callees allocated; self is what it allocated directly. Functions with less "
-		"than --min-percent of the total are left out, and a row says how many. In "
+		"than --min-percent of the total are left out, and a row says how many. The text "
+		"contains no allocators and containers that a function called to get its "
+		"memory: the row of that function includes them. --min-percent 0, JSON and "
+		"CSV contain every frame. In "
 		"JSON, omitted has their number and totals, and all_omitted at the root those of "
 		"the whole tree. With --sort suspect, a function has the score of its most "
 		"suspicious backtrace.",

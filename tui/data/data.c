@@ -330,7 +330,7 @@ struct mt_tree *mt_data_tree(struct mt_data *d)
 {
 	if (!d->tree) {
 		d->tree = mt_tree_again(d->old_tree, &d->profile, d->symbols, &d->selection,
-			d->inverted, d->sort);
+			d->inverted ? MT_TREE_FROM_OWN : MT_TREE_TOP_DOWN, d->sort);
 		d->old_tree = NULL;
 	}
 	return d->tree;
