@@ -28,19 +28,25 @@
 #include <time.h>
 #include <unistd.h>
 
+/* profile: of what is shown; NULL: only the built-in columns are known. */
+static int take_sort(enum mt_metric *sort, const struct mt_profile *profile,
+	const struct mt_ui_options *o, struct mt_err *err)
+{
+	return o->sort ? mt_options_metric(sort, profile, o->sort, err) : 0;
+}
+
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
 	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
+	enum mt_metric ignored;
 
 	if (!result && live)
 		result = mt_filter_check_live(filter, err);
 	mt_filter_free(filter);
-	if (!result && o->sort && mt_metric_find(NULL, o->sort) < 0)
-		result = mt_fail(err, -EINVAL,
-			"unknown metric '%s'; try leaked_size, leaked_count, size or "
-			"allocated_count",
-			o->sort);
+	/* A recording may have columns of its own; one that runs has none. */
+	if (!result && live)
+		result = take_sort(&ignored, NULL, o, err);
 	return result ? result : mt_screen_check(err);
 }
 
@@ -131,8 +137,9 @@ static int start(struct mt_app *app, const struct look *look, const struct mt_ui
 	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
 
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
-	app->data.sort = (enum mt_metric)mt_metric_find(NULL,
-		o->sort ? o->sort : config->value[MT_SETTING_SORT]);
+	app->data.sort = (enum mt_metric)mt_metric_find(NULL, config->value[MT_SETTING_SORT]);
+	if (live)
+		take_sort(&app->data.sort, NULL, o, NULL);
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;
@@ -274,6 +281,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 	loading.last_ms = now_ms();
 	if (!result)
 		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
+	if (!result)
+		result = take_sort(&app.data.sort, app.data.whole, options, err);
 	if (!result)
 		result = mt_data_filter(&app.data, options->filter ? options->filter : "", err);
 	if (result >= 0 && options->baseline)
