@@ -1,6 +1,7 @@
 /* The entry: finds the command, parses its options, runs it, and says what failed. */
 #include "core/base/nearest.h"
 #include "core/base/text.h"
+#include "core/base/wrap.h"
 #include "tui/command/commands.h"
 #include "tui/command/environment.h"
 
@@ -19,6 +20,7 @@
 
 enum { EXIT_USAGE = 2 };
 
+#define PREFIX "memtui: "
 /* Seconds. */
 #define PROGRESS_AFTER 0.5
 #define PROGRESS_EVERY 0.05
@@ -63,7 +65,7 @@ int mt_command_unknown(const char *name, struct mt_err *err)
 	return mt_fail(err, -EINVAL, "unknown command '%.100s'; 'memtui help' lists them", name);
 }
 
-/* One line whatever is in it. */
+/* One line whatever is in it; a terminal gets it wrapped. */
 void mt_command_say(const char *format, ...)
 {
 	char text[1024];
@@ -74,9 +76,11 @@ void mt_command_say(const char *format, ...)
 	va_end(args);
 	struct mt_buffer line = {0};
 
+	mt_buffer_add(&line, PREFIX, sizeof PREFIX - 1);
 	mt_text_add(&line, MT_TEXT_LINE, text);
 	mt_buffer_add(&line, "", 1);
-	fprintf(stderr, "memtui: %s\n", (const char *)line.data);
+	mt_wrap_line(stderr, (const char *)line.data, mt_wrap_columns(STDERR_FILENO),
+		sizeof PREFIX - 1);
 	mt_buffer_free(&line);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_LEAST 20 /* columns, of a name that is cut */
+#define NAME_LEAST 16 /* columns, of a name that is cut */
 
 bool mt_report_is_filtered(const struct mt_report *report)
 {

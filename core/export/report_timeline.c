@@ -6,6 +6,8 @@
 
 #define TEXT_COLUMNS 40
 #define BAR_WIDTH 30
+#define BAR_LEAST 10
+#define BAR_BESIDE 58 /* columns of a terminal that the numbers take, about */
 #define NOTES_MOST 60 /* bytes, about */
 
 #define SERIES(X) \
@@ -106,6 +108,14 @@ static uint64_t notes_end(const struct mt_report *report)
 		: UINT64_MAX;
 }
 
+/* On a narrow terminal it leaves room for the numbers. */
+static uint32_t bar_width(const struct mt_report *report)
+{
+	if (!report->width || report->width >= BAR_BESIDE + BAR_WIDTH)
+		return BAR_WIDTH;
+	return report->width >= BAR_BESIDE + BAR_LEAST ? report->width - BAR_BESIDE : BAR_LEAST;
+}
+
 static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
 {
 #define X(name, heading, unit) heading,
@@ -123,7 +133,8 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 			most = timeline->columns[i].live_bytes;
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		const struct mt_sample *column = &timeline->columns[i];
-		size_t len = (size_t)((unsigned __int128)column->live_bytes * BAR_WIDTH / most);
+		size_t len =
+			(size_t)((unsigned __int128)column->live_bytes * bar_width(report) / most);
 
 		mt_report_number(number, report, MT_UNIT_TIME, mt_timeline_end(timeline, i));
 		mt_table_cell(table, number);

@@ -311,4 +311,17 @@ for command in "report --top 1" "tree" "groups"; do
 	"$memtui" $command forgets.dat 2>/dev/null | grep -q 'with_request<main' &&
 		ok "$command: a pipe gets them whole" || not_ok "$command: a pipe gets them whole" "$("$memtui" $command forgets.dat 2>&1 | head -c 400)"
 done
+# sentences go on in a further line; nothing of them is lost
+words() { tr -d '\r' | tr -s ' \n' '\n\n' | grep -v '^$'; }
+for command in info "check --max-leaked 1k" "timeline --columns 4" "report --top 0 --function-regex nothing"; do
+	"$memtui" $command forgets.dat >whole.out 2>whole.err
+	script -qec "stty cols 60; \"$memtui\" $command forgets.dat 2>/dev/null" /dev/null </dev/null >lines.out 2>&1
+	why=
+	tr -d '\r' <lines.out | grep -q '.\{61\}' && why+="wraps: $(tr -d '\r' <lines.out | grep '.\{61\}'); "
+	[[ $command = timeline* || "$(words <lines.out)" = "$(words <whole.out)" ]] || why+="other words: $(head -c 400 lines.out)"
+	[ -z "$why" ] && ok "$command: lines fit a terminal" || not_ok "$command: lines fit a terminal" "$why"
+done
+script -qec "stty cols 60; \"$memtui\" record -f -o closing.dat -- ./threads" /dev/null </dev/null 2>&1 | tr -d '\r' >lines.out
+if [ "$(wc -l <lines.out)" -gt 1 ] && ! grep -q '.\{61\}' lines.out && ! tail -n +2 lines.out | grep -v '^        [^ ]'; then
+	ok "record: its closing line fits a terminal"; else not_ok "record: its closing line fits a terminal" "$(cat lines.out)"; fi
 exit $bad

@@ -97,6 +97,9 @@ int mt_opened_verdict(const struct mt_opened *, const struct mt_arguments *, con
 void mt_opened_say_suppressed(const struct mt_opened *, const struct mt_arguments *,
 	const char *path);
 void mt_opened_free(struct mt_opened *);
+/* Where a result goes: standard output, unless the options say otherwise. A terminal gets lines
+ * that do not wrap. */
+FILE *mt_command_out(const struct mt_arguments *);
 /* Whether all of the result could be written. */
 int mt_command_finish(const struct mt_arguments *, struct mt_err *);
 /* Loads the trace (the first operand), reports on it to stdout. */

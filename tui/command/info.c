@@ -51,7 +51,7 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 	if (json)
 		putchar('[');
 	else
-		mt_report_info_heading(stdout, arguments->format);
+		mt_report_info_heading(mt_command_out(arguments), arguments->format);
 	for (int i = 0; i < arguments->operand_count; i++) {
 		one.operands = arguments->operands + i;
 		int seen =

@@ -1,4 +1,5 @@
 /* A trace as a view's command sees it: loaded, filtered, without the leaks that are suppressed. */
+#include "core/base/wrap.h"
 #include "core/query/filter_match.h"
 #include "tui/command/commands.h"
 
@@ -7,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static int finish_output(FILE *out, const char *name, struct mt_err *err)
@@ -19,8 +19,24 @@ static int finish_output(FILE *out, const char *name, struct mt_err *err)
 	return mt_fail(err, -code, "cannot write the result to %s: %s", name, strerror(code));
 }
 
+FILE *mt_command_out(const struct mt_arguments *arguments)
+{
+	static FILE *lines;
+	uint32_t columns = mt_wrap_columns(STDOUT_FILENO);
+
+	if (arguments->out)
+		return arguments->out;
+	if (!columns || arguments->format != MT_FORMAT_TEXT || arguments->kind
+		|| arguments->for_programs)
+		return stdout;
+	if (!lines)
+		lines = mt_wrap_open(stdout, columns);
+	return lines ? lines : stdout;
+}
+
 int mt_command_finish(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	fflush(mt_command_out(arguments));
 	return finish_output(arguments->out ? arguments->out : stdout,
 		arguments->out ? arguments->output : "standard output", err);
 }
@@ -73,20 +89,13 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 		what_is_missing(o, arguments, lifetimes));
 }
 
-/* On a terminal names are short and lines do not wrap; a pipe or a file gets them whole. */
-static uint32_t terminal_width(int fd)
-{
-	struct winsize size;
-
-	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
+	/* On a terminal names are short and lines do not wrap; a pipe or a file gets them whole. */
 	int fd = fileno(arguments->out ? arguments->out : stdout);
 
 	return (struct mt_report){
-		.out = arguments->out ? arguments->out : stdout,
+		.out = mt_command_out(arguments),
 		.output = arguments->output,
 		.threshold = arguments->threshold.given ? arguments->threshold.value : 1,
 		.min_percent = arguments->min_percent.given ? arguments->min_percent.value
@@ -120,7 +129,7 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 			? MT_HISTOGRAM_LIFETIME
 			: MT_HISTOGRAM_SIZE,
 		.short_names = arguments->short_names || isatty(fd),
-		.width = terminal_width(fd),
+		.width = mt_wrap_columns(fd),
 		.path = arguments->operands[0],
 		.suppressions = o->rules,
 		.suppressed = o->judged ? &o->suppressed : NULL,

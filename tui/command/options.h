@@ -45,6 +45,7 @@ struct mt_arguments {
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
 	 * without what is suppressed; names_suppressed: its output says how much that is */
 	bool no_builtin_suppressions, applies_suppressions, names_suppressed;
+	bool for_programs; /* lines are read back: they stay as they are on a terminal, too */
 	uint64_t max_memory;
 	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */

@@ -82,7 +82,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
-	own.names_suppressed = true;
+	own.names_suppressed = own.for_programs = true;
 	return mt_command_view(&own, mt_report_suppressions, true, err);
 }
 
