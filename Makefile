@@ -136,6 +136,11 @@ $(O)/tests/layers_test: $(O)/obj/tests/unit/layers_test.o $(addprefix $(O)/obj/t
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(O)/tests/suspect_test: $(O)/obj/tests/unit/suspect_test.o $(addprefix $(O)/obj/tui/data/,suspect.o ranking.o) $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 $(O)/tests/squeeze_test: $(O)/obj/tests/unit/squeeze_test.o $(O)/obj/tui/terminal/squeeze.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -238,8 +238,6 @@ struct mt_app {
 	struct mt_wrappers *wrappers; /* the user's own, of the settings */
 	struct mt_config *config;
 	struct mt_restore *restore; /* NULL: before the first data */
-	/* the group that was said to look like a leak, from 1; 0: none */
-	uint32_t suspect;
 	char wrapper
 		[256]; /* what many lines of the groups name, if it may be a wrapper; or empty */
 	struct mt_chosen_columns columns; /* of the list of groups; none: the first that fit */

@@ -203,6 +203,13 @@ void mt_data_site_history_soon(struct mt_data *d)
 		mt_history_worker_ask_series(d->history_worker);
 }
 
+/* What follows from the ranking. */
+static void ranked(struct mt_data *d)
+{
+	mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);
+	mt_suspect_update(&d->suspect, &d->ranking, d->whole, d->live);
+}
+
 bool mt_data_site_history_collect(struct mt_data *d)
 {
 	struct mt_series series;
@@ -211,7 +218,7 @@ bool mt_data_site_history_collect(struct mt_data *d)
 		return false;
 	if (series.points) {
 		mt_ranking_take(&d->ranking, d->whole, &series);
-		mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);
+		ranked(d);
 		mt_data_select(d);
 	}
 	return true;
@@ -227,6 +234,7 @@ static void forget_image(struct mt_data *d)
 	mt_ranking_free(&d->ranking);
 	d->ranking = (struct mt_ranking){0};
 	d->layers.begun = false;
+	d->suspect = (struct mt_suspect){0};
 	d->live = true;
 }
 
@@ -253,7 +261,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 	d->live &= d->recording->live;
 	if (news & MT_NEWS_TOTALS) {
 		mt_ranking_add(&d->ranking, d->whole);
-		mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);
+		ranked(d);
 	}
 	if (news & MT_NEWS_ALL_NAMES)
 		mt_data_names_known(d);

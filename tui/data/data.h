@@ -9,6 +9,7 @@
 #include "tui/data/history_worker.h"
 #include "tui/data/layers.h"
 #include "tui/data/ranking.h"
+#include "tui/data/suspect.h"
 #include "tui/view/listing.h"
 
 enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
@@ -58,6 +59,7 @@ struct mt_data {
 	char *command;
 	struct mt_ranking ranking;
 	struct mt_layers layers;
+	struct mt_suspect suspect;
 	struct mt_history_worker
 		*history_worker; /* goes over the events for it; NULL: there are none */
 };

@@ -217,35 +217,6 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	return t.row;
 }
 
-#define LOOKS_LIKE_A_LEAK 60 /* points of a hundred */
-/* before one is named: caches that fill up in the program's warm-up look the same for a while */
-#define WATCHED_NS 20000000000u
-#define RECORDED_NS 5000000000u /* of a program that has ended */
-#define NO_LONGER 40
-
-/* One that was named stays it until it looks harmless: of several the first may change with every
- * point. */
-static bool find_suspect(struct mt_app *app)
-{
-	const struct mt_ranking *r = &app->data.ranking;
-	uint32_t best = UINT32_MAX;
-
-	if (!r->scores || !r->count)
-		return false;
-	if (app->suspect && app->suspect - 1 < r->score_count
-		&& r->scores[app->suspect - 1] >= NO_LONGER)
-		return true;
-	for (uint32_t i = 0; r->time_ns[r->count - 1] - r->time_ns[0]
-			>= (app->data.live ? WATCHED_NS : RECORDED_NS)
-		&& i < r->score_count;
-		i++)
-		if (r->scores[i] >= LOOKS_LIKE_A_LEAK
-			&& (best == UINT32_MAX || r->scores[i] > r->scores[best]))
-			best = i;
-	app->suspect = best == UINT32_MAX ? 0 : best + 1;
-	return app->suspect;
-}
-
 /* What fits of it: the block count goes first, then the total, then since when. */
 static void put_suspect(char *out, size_t len, int width, const char *head, const char *parts[4],
 	const char *tail)
@@ -262,21 +233,43 @@ static void put_suspect(char *out, size_t len, int width, const char *head, cons
 	}
 }
 
+/* How it grows, or until when it did: rounded, so that the line of an idle program seldom
+ * changes. */
+static void say_growth(const struct mt_data *d, char *how, char *when, size_t len)
+{
+	const struct mt_suspect *s = &d->suspect;
+	uint64_t minutes = (d->whole->info.wall_ns - s->grew_ns + 30000000000u) / 60000000000u;
+	char number[MT_NUMBER_LEN];
+	struct mt_rank rank;
+
+	*when = '\0';
+	if (!s->grows) {
+		snprintf(how, len, minutes < 60 ? "  grew until %llum %s" : "  grew until %lluh %s",
+			(unsigned long long)(minutes < 60 ? minutes + !minutes : minutes / 60),
+			d->live ? "ago" : "before the end");
+		return;
+	}
+	mt_data_rank(d, s->group - 1, &rank);
+	mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
+	snprintf(how, len, "  grows %s/s", number);
+	if (rank.span_ns >= 1000000000u && rank.span_ns < 60000000000u)
+		snprintf(number, sizeof number, "%us", (unsigned)(rank.span_ns / 1000000000u));
+	else
+		mt_number_time(number, rank.span_ns);
+	snprintf(when, len, d->live ? " for %s" : " over %s", number);
+}
+
 bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 {
 	struct mt_data *d = &app->data;
 	struct mt_backtrace backtrace = {0};
 	const struct mt_backtrace_frame *frame;
-	char key[16], rate[MT_NUMBER_LEN], since[16], live[17], blocks[17];
-	char head[600], parts[4][64], tail[40], source[300] = "";
-	struct mt_rank rank;
+	char key[16], live[17], blocks[17], head[600], parts[4][64], tail[40], source[300] = "";
+	uint32_t id = d->suspect.group - 1;
 
-	if (!find_suspect(app) || app->suspect > d->profile.group_count)
+	if (!d->suspect.group || id >= d->profile.group_count)
 		return false;
-	const struct mt_group *group = &d->profile.groups[app->suspect - 1];
-
-	mt_data_rank(d, app->suspect - 1, &rank);
-	mt_backtrace_get(&backtrace, &d->profile, d->symbols, app->suspect - 1);
+	mt_backtrace_get(&backtrace, &d->profile, d->symbols, id);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame)
 		mt_frame_source(source, sizeof source, frame, false);
@@ -287,15 +280,9 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GROWING), name, source);
 	free(name);
 	mt_backtrace_free(&backtrace);
-	mt_number_size(rate, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
-	if (rank.span_ns >= 1000000000u && rank.span_ns < 60000000000u)
-		snprintf(since, sizeof since, "%us", (unsigned)(rank.span_ns / 1000000000u));
-	else
-		mt_number_time(since, rank.span_ns);
-	mt_data_metric(live, d, group, MT_METRIC_LEAKED_SIZE);
-	mt_data_metric(blocks, d, group, MT_METRIC_LEAKED_COUNT);
-	snprintf(parts[0], sizeof *parts, "  grows %s/s", rate);
-	snprintf(parts[1], sizeof *parts, d->live ? " for %s" : " over %s", since);
+	say_growth(d, parts[0], parts[1], sizeof *parts);
+	mt_data_metric(live, d, &d->profile.groups[id], MT_METRIC_LEAKED_SIZE);
+	mt_data_metric(blocks, d, &d->profile.groups[id], MT_METRIC_LEAKED_COUNT);
 	snprintf(parts[2], sizeof *parts, ", %s %s", live,
 		mt_info_knows_leaks(&d->whole->info) ? "leaked" : "live");
 	snprintf(parts[3], sizeof *parts, " in %s %s", blocks, MT_PLURAL(blocks, "block"));
