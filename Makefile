@@ -131,6 +131,11 @@ $(O)/tests/fit_test: $(O)/obj/tests/unit/fit_test.o $(addprefix $(O)/obj/tui/ter
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(O)/tests/legend_test: $(O)/obj/tests/unit/legend_test.o $(O)/obj/tui/view/legend.o $(addprefix $(O)/obj/tui/terminal/,fit.o width.o glyphs.o) $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 $(O)/tests/layers_test: $(O)/obj/tests/unit/layers_test.o $(addprefix $(O)/obj/tui/data/,layers.o ranking.o) $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -58,14 +58,14 @@ void mt_group_text(struct mt_app *app, uint32_t group, char *out, size_t len)
 {
 	struct mt_backtrace backtrace = {0};
 	const struct mt_backtrace_frame *frame;
-	char source[256];
+	char source[256], name[512];
 
 	*out = '\0';
 	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, group);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame) {
 		mt_frame_source(source, sizeof source, frame, true);
-		snprintf(out, len, "%s %s", frame->function, source);
+		snprintf(out, len, "%s %s", mt_frame_function(name, sizeof name, frame), source);
 	}
 	mt_backtrace_free(&backtrace);
 }

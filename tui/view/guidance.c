@@ -264,7 +264,8 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	struct mt_data *d = &app->data;
 	struct mt_backtrace backtrace = {0};
 	const struct mt_backtrace_frame *frame;
-	char key[16], live[17], blocks[17], head[600], parts[4][64], tail[40], source[300] = "";
+	char key[16], live[17], blocks[17], head[600], parts[4][64], tail[40],
+		source[300] = "", place[512];
 	uint32_t id = d->suspect.group - 1;
 
 	if (!d->suspect.group || id >= d->profile.group_count)
@@ -273,8 +274,8 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	frame = mt_backtrace_own(&backtrace);
 	if (frame)
 		mt_frame_source(source, sizeof source, frame, false);
-	char *name = mt_fit_name(frame ? frame->function : "a group", width / 3,
-		mt_screen_utf8(app->screen), false);
+	char *name = mt_fit_name(frame ? mt_frame_function(place, sizeof place, frame) : "a group",
+		width / 3, mt_screen_utf8(app->screen), false);
 
 	snprintf(head, sizeof head, "%s %s  %s",
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GROWING), name, source);

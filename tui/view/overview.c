@@ -6,6 +6,7 @@
 #include "tui/data/triage.h"
 #include "tui/terminal/fit.h"
 #include "tui/view/guidance.h"
+#include "tui/view/legend.h"
 #include "tui/view/sparkline.h"
 
 #include <stdio.h>
@@ -113,31 +114,6 @@ static void draw_layers(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	free(tops);
 }
 
-/* A function and its line in so many columns; the caller frees. */
-static char *legend_text(const struct mt_backtrace_frame *frame, int room, bool utf8)
-{
-	const char *function = frame ? frame->function : "(no stack)";
-	char line[16] = "", *whole, *folded, *fitting;
-
-	if (frame && frame->line)
-		snprintf(line, sizeof line, ":%u", frame->line);
-	whole = mt_format("%.280s%s", function, line);
-	if (mt_text_width(whole) > room) {
-		folded = mt_name_fold(function, mt_glyph(utf8, MT_GLYPH_ELLIPSIS), true);
-		free(whole);
-		whole = mt_format("%.280s%s", folded, line);
-		if (mt_text_width(whole) > room) {
-			free(whole);
-			whole = mt_format("%.*s%s", (int)mt_name_base_len(folded),
-				mt_name_base(folded), line);
-		}
-		free(folded);
-	}
-	fitting = mt_fit_source(whole, room, utf8);
-	free(whole);
-	return fitting;
-}
-
 /* Which colour is which group's. */
 static void draw_legend(struct mt_app *app, struct mt_rect r)
 {
@@ -155,7 +131,8 @@ static void draw_legend(struct mt_app *app, struct mt_rect r)
 		if (group == MT_NO_GROUP)
 			continue;
 		mt_backtrace_get(&backtrace, &d->profile, d->symbols, group);
-		name = legend_text(mt_backtrace_own(&backtrace), room, mt_screen_utf8(app->screen));
+		name = mt_legend_text(mt_backtrace_own(&backtrace), room,
+			mt_screen_utf8(app->screen));
 		mt_draw_swatch(app->screen, r.row, column, i, MT_ROLE_NUMBER);
 		column += 2 + mt_draw(app->screen, r.row, column + 2, room, MT_ROLE_DIM, name) + 2;
 		free(name);
