@@ -75,8 +75,14 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 }
 
 #define UNLIMITED 100000
-#define CHAIN_HEAD 3       /* of the columns, what a chain's first name has at most */
+#define CHAIN_HEAD 3 /* of the columns, what the end of a chain farther from malloc has at most */
 #define CHAIN_HEAD_LEAST 8 /* with less of it the name says nothing */
+
+/* The end of a row's chain that is nearer to malloc: its place is the row's. */
+static uint32_t near_end(const struct mt_app *app, const struct mt_tree_row *row)
+{
+	return app->data.inverted ? row->node : row->last;
+}
 
 /* The row's name in so many columns: of a chain, its first function and its last. Caller frees. */
 static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int width)
@@ -105,7 +111,8 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	if (row->chain > 1)
 		snprintf(behind, sizeof behind, " (+%u)", row->chain);
 	room = width - mt_text_width(between) - mt_text_width(behind);
-	last = mt_fit_name(tail, room - room / CHAIN_HEAD, utf8, app->whole_names);
+	last = mt_fit_name(tail, app->data.inverted ? room / CHAIN_HEAD : room - room / CHAIN_HEAD,
+		utf8, app->whole_names);
 	first = mt_fit_name(head, room - mt_text_width(last), utf8, app->whole_names);
 	free(last);
 	if (mt_text_width(first) < CHAIN_HEAD_LEAST && strcmp(first, head)) {
@@ -185,7 +192,7 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 			"%s %u more below 0.5 %%", mt_glyph(utf8, MT_GLYPH_ELLIPSIS), row->more);
 		return;
 	}
-	mt_tree_label(app->data.tree, row->last, &tail);
+	mt_tree_label(app->data.tree, near_end(app, row), &tail);
 	mt_frame_source(source, sizeof source, &tail, false);
 	if (tail.inlined)
 		mark = (int)strlen(MT_FRAME_INLINED);
@@ -205,7 +212,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	const struct mt_tree_row *row = &app->tree.rows[line->index];
 	struct mt_data *d = &app->data;
 	struct mt_screen *s = app->screen;
-	const struct mt_tree_node *node = mt_tree_get(d->tree, row->last);
+	const struct mt_tree_node *node = mt_tree_get(d->tree, near_end(app, row));
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
 	const struct mt_group_column *info = mt_metric_info(&d->profile, d->sort);
@@ -288,6 +295,38 @@ uint32_t mt_tree_group(struct mt_app *app, uint32_t node)
 	return MT_NO_GROUP;
 }
 
+struct largest {
+	const struct mt_data *data;
+	uint32_t group;
+	uint64_t value;
+};
+
+static void take_larger(void *context, uint32_t group, uint32_t node, uint32_t frame)
+{
+	struct largest *l = context;
+	uint64_t value =
+		mt_metric_value(&l->data->profile, &l->data->profile.groups[group], l->data->sort);
+
+	(void)node;
+	(void)frame;
+	if (l->group == MT_NO_GROUP || value > l->value) {
+		l->group = group;
+		l->value = value;
+	}
+}
+
+/* What Enter opens and t judges. Inverted, a caller is in the backtraces of several groups: the
+ * largest. */
+static uint32_t row_group(struct mt_app *app, const struct mt_tree_row *row)
+{
+	struct largest l = {&app->data, MT_NO_GROUP, 0};
+
+	if (!app->data.inverted)
+		return is_leaf(row) ? leaf_group(app, row) : mt_tree_group(app, row->last);
+	mt_tree_visit(app->data.tree, row->node, take_larger, &l);
+	return l.group;
+}
+
 static void open_row(struct mt_app *app)
 {
 	struct mt_tree_row *row = &app->tree.rows[app->tree.list.selected];
@@ -301,7 +340,7 @@ static void open_row(struct mt_app *app)
 		mt_tree_rows_toggle(&app->tree, row->identity, !row->open);
 		return;
 	}
-	uint32_t group = leaf_group(app, row);
+	uint32_t group = row_group(app, row);
 
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
@@ -417,8 +456,8 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 	if (!row || row->more)
 		return;
-	out->group = is_leaf(row) ? leaf_group(app, row) : mt_tree_group(app, row->last);
-	mt_tree_label(app->data.tree, row->last, &out->branch);
+	out->group = row_group(app, row);
+	mt_tree_label(app->data.tree, near_end(app, row), &out->branch);
 	if (!mt_tree_inverted(app->data.tree))
 		out->node = row->last;
 }

@@ -120,14 +120,16 @@ static struct mt_tree_row *new_row(struct mt_tree_state *t)
 }
 
 /* The end of the chain without branches that begins at node: nothing is allocated on its way. What
- * leads from the program's own last frame to malloc is folded. Looking further expands nodes, which
- * may move all of them. */
+ * leads from the program's own last frame to malloc is folded. Inverted, the allocating function has
+ * a row of its own. Looking further expands nodes, which may move all of them. */
 static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames, bool *folded)
 {
 	*folded = false;
 	for (*frames = 0;; ++*frames) {
 		mt_tree_expand(b->tree, node);
 		if (mt_tree_get(b->tree, node)->first_child == MT_NO_NODE)
+			return node;
+		if (mt_tree_inverted(b->tree) && mt_tree_get(b->tree, node)->depth == 1)
 			return node;
 		*folded = mt_tree_ends_here(b->tree, node);
 		if (*folded)
