@@ -120,8 +120,8 @@ static struct mt_tree_row *new_row(struct mt_tree_state *t)
 }
 
 /* The end of the chain without branches that begins at node: nothing is allocated on its way. What
- * leads from the program's own last frame to malloc is folded. Inverted, the allocating function has
- * a row of its own. Looking further expands nodes, which may move all of them. */
+ * leads from the program's own last frame to malloc is folded. Inverted, the allocating function
+ * has a row of its own. Looking further expands nodes, which may move all of them. */
 static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames, bool *folded)
 {
 	*folded = false;
