@@ -67,6 +67,7 @@ static void test_nothing_small(void **state)
 	assert_int_equal(mt_layers_of(&w->layers, 0), 0);
 	assert_int_equal(mt_layers_of(&w->layers, 1), -1); /* less than a hundredth is not seen */
 	assert_int_equal(mt_layers_of(&w->layers, 2), -1);
+	assert_int_equal(mt_layers_of(&w->layers, MT_NO_GROUP), -1); /* others are free */
 	end(w);
 }
 

@@ -94,7 +94,7 @@ static void go_on(struct mt_layers *layers, const struct mt_profile *p, bool liv
 
 int mt_layers_of(const struct mt_layers *layers, uint32_t group)
 {
-	for (int i = 0; layers->begun && i < MT_LAYERS; i++)
+	for (int i = 0; layers->begun && group != MT_NO_GROUP && i < MT_LAYERS; i++)
 		if (layers->layer[i].group == group)
 			return i;
 	return -1;
