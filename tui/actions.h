@@ -93,7 +93,7 @@ enum mt_scope {
 	X(MARK, TRIAGE, "Space", 0, "Mark", \
 		"mark the group, or all below the branch, to judge, note or copy") \
 	X(UNMARK, TRIAGE, "U", 0, "Unmark", "clear all marks") \
-	X(JUDGE, TRIAGE, "t", 9, "Judge", "judge the group: a second key says as what") \
+	X(JUDGE, TRIAGE, "t", 9, "Triage", "judge the group: a second key says as what") \
 	X(NOTE, TRIAGE, "a", 0, "Note", "write a note about the group; later runs show it again") \
 	X(SHOW_HIDDEN, TRIAGE, "X", 0, "Hidden", "show suppressed groups, or hide them again") \
 	X(COPY_REPORT, TRIAGE, "Y", 0, "Copy report", \

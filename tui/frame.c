@@ -238,7 +238,7 @@ static void draw_title(struct mt_app *app, int columns)
 		snprintf(state, sizeof state, "%s %s ",
 			d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "",
 			state_words(app));
-	snprintf(lost_text, sizeof lost_text, "  lost %s ", count);
+	snprintf(lost_text, sizeof lost_text, lost ? "  %s lost " : " ", count);
 	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
 	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);

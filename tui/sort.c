@@ -28,7 +28,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 
 static void draw(struct mt_app *app)
 {
-	struct mt_rect r = mt_box_middle(app, (int)list(app)->count, 56);
+	struct mt_rect r = mt_box_middle(app, (int)list(app)->count, 68);
 
 	mt_box_draw(app, r, "Sort by",
 		r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");

@@ -128,7 +128,7 @@ static void check_views(struct tests *t)
 		{"marked there", "  ", "marked", NULL},
 		{"and judged", "tl", ": leak", NULL},
 		{"the report there", "Y", "the report of", NULL},
-		{"of no group", "5t", "t (Judge) works in Groups; 2 shows it", NULL},
+		{"of no group", "5t", "t (Triage) works in Groups; 2 shows it", NULL},
 	};
 	static const struct step compared[] = {
 		{"in the difference", "gti", ": investigating", NULL},

@@ -181,7 +181,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"keep judgements and notes about leaks in FILE (default: $MEMTUI_TRIAGE, else " \
 		"~/.local/state/memtui/triage/PROGRAM); empty: keep none", NULL}, \
 	{0, "fresh", NULL, MT_OPTION_FLAG, MT_OPTION_AT(fresh), \
-		"neither use nor change the saved view of this program", NULL}, \
+		"ignore the saved view of this program, and do not replace it", NULL}, \
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
 		"redraw new data N times per second (default: 4, over SSH 1)", \
 		"1..60"}

@@ -164,7 +164,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 static void draw(struct mt_app *app)
 {
 	struct chooser *c = app->overlay_state;
-	struct mt_rect r = mt_box_middle(app, (int)c->list.count, 64);
+	struct mt_rect r = mt_box_middle(app, (int)c->list.count, 70);
 
 	mt_box_draw(app, r, "Columns of the groups",
 		r.columns < 50 ? "Space  < >  r  Esc"
