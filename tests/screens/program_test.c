@@ -27,7 +27,7 @@ static void start(struct tests *t, struct terminal *terminal, const char *term,
 	terminal_start(terminal, 24, 80, &s, argv);
 	terminal_wait_text(terminal, "memtui");
 	terminal_type(terminal, "O");
-	terminal_wait_text(terminal, "[O Out]");
+	terminal_wait_text(terminal, "[O Out");
 }
 
 static void start_script(struct tests *t, struct terminal *terminal, const char *term, char *script)

@@ -86,6 +86,21 @@ static void check_order(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* The inverted tree: the function that asked for the memory, in its own row, then its callers. */
+static void check_inverted(struct tests *t)
+{
+	struct terminal terminal;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	tell(t, shows(&terminal, "3i", "47.3M      3136 ▾ session_new"),
+		"an allocating function has its own bytes");
+	tell(t, shows(&terminal, "g", "session.c:10"), "and its own line");
+	tell(t, shows(&terminal, "j\r", "leaked 47.3M in 3136 blocks"),
+		"Enter on its caller opens the largest group");
+	terminal_close(&terminal);
+}
+
 /* Why a group has its score is said to its last word, in each group's detail. */
 static void check_whole(struct tests *t, const char *kind, int columns)
 {
@@ -144,5 +159,7 @@ int main(int argc, char **argv)
 		check_order(&t);
 	if (wanted("order"))
 		check_start(&t);
+	if (wanted("inverted"))
+		check_inverted(&t);
 	return t.failed != 0;
 }
