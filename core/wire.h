@@ -94,6 +94,9 @@ struct mt_wire_hook {
 	char name[48];     /* of the function, ends in 0 */
 	uint64_t hook;     /* what its entry shall lead to */
 	uint64_t original; /* R: what the hook calls in its place; 0: no such function */
+	uint32_t function; /* enum mt_function_id */
+	/* R: the function has another name, too, which stands for another allocator function */
+	uint32_t shared;
 };
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------

@@ -213,6 +213,9 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 	mt_json_put_string(json, "own_allocator",
 		mt_strings_get(&profile->strings, info->own_allocator));
 	mt_json_put_number(json, "patched_functions", info->patched);
+	if (info->unpatched)
+		mt_json_put_string(json, "not_patched",
+			mt_strings_get(&profile->strings, info->unpatched));
 }
 
 /* How it ended, and what it took to record it. */
@@ -434,6 +437,8 @@ static void put_beside(const struct mt_report *report)
 	if (info->allocator)
 		put_line(report, "malloc is of", mt_strings_get(&p->strings, info->allocator));
 	put_amount(report, "patched functions", MT_UNIT_COUNT, info->patched);
+	if (info->unpatched)
+		put_line(report, "not patched", mt_strings_get(&p->strings, info->unpatched));
 }
 
 static bool is_left(const char *words)

@@ -30,6 +30,7 @@ static const struct mt_named fields[] = {
 	SMALL(allocator, UINT32_MAX)
 	SMALL(own_allocator, UINT32_MAX)
 	SMALL(patched, UINT32_MAX)
+	SMALL(unpatched, UINT32_MAX)
 	NUMBER(vss_bytes)
 	NUMBER(shared_bytes)
 	NUMBER(arena_resident_bytes)
@@ -39,13 +40,13 @@ static const struct mt_named fields[] = {
 	NUMBER(mapped_reserved_bytes)
 /* clang-format on */
 #define X(name) {#name, offsetof(struct told, memory.name), sizeof(uint64_t), UINT64_MAX},
-				MT_MEMORY(X)
+			MT_MEMORY(X)
 #undef X
 #define X(CONSTANT, name, words) \
 	{"counter_" #name, \
 		offsetof(struct told, info.counters) + MT_COUNTER_##CONSTANT * sizeof(uint64_t), \
 		sizeof(uint64_t), UINT64_MAX},
-					MT_COUNTERS(X)
+				MT_COUNTERS(X)
 #undef X
 };
 #define FIELDS (sizeof fields / sizeof *fields)

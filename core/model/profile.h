@@ -216,7 +216,8 @@ struct mt_info {
 	/* the highest RSS of all samples, and when that was; 0: not known */
 	uint64_t peak_rss_bytes, peak_rss_ns;
 	/* the same of a malloc that the program calls past the tracer; 0: none */
-	uint32_t patched; /* functions inside the program whose entries lead to the tracer */
+	uint32_t patched;   /* functions inside the program whose entries lead to the tracer */
+	uint32_t unpatched; /* string id: why none does although there are some; 0: no reason */
 	uint32_t own_allocator;
 };
 

@@ -5,6 +5,7 @@
 #include "core/patch/patch.h"
 #include "core/session/internal.h"
 #include "core/session/objects.h"
+#include "core/symbol/bundled.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,9 +14,8 @@
 #include <string.h>
 
 #define STOP_MS 1000
-#define CODE_MOST 65536u /* bytes of a function that are looked at */
-#define CODE_LEAST 64u   /* of one whose size is not known */
-#define JUMPS_MOST 4
+#define CODE_MOST 65536u      /* bytes of a function that are looked at */
+#define PADDING_MOST 16u      /* bytes behind a function that are looked at */
 #define TEXT_MOST (64u << 20) /* bytes of code that are searched for jumps */
 
 /* ---- what is wanted -------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@
 static bool has_hooks(const char *allocator)
 {
 	return !strcmp(allocator, "jemalloc") || !strcmp(allocator, "mimalloc")
-		|| !strcmp(allocator, "tcmalloc");
+		|| !strcmp(allocator, "tcmalloc") || allocator == mt_bundled_own_malloc;
 }
 
 static bool carries(struct mt_recorder *r, pid_t pid)
@@ -87,6 +87,7 @@ void mt_entries_offer(struct mt_recorder *r, pid_t pid, struct mt_wire_reply *re
 struct entry {
 	struct mt_tracee_symbol function;
 	uint32_t hook; /* its place in the list */
+	uint64_t next; /* where the next function begins; UINT64_MAX: there is none */
 };
 
 struct plan {
@@ -96,8 +97,8 @@ struct plan {
 	uint32_t hook_count;
 	const char *twice; /* a name that two functions have; NULL: none has */
 	struct entry entries[MT_WIRE_HOOKS_MAX];
-	struct mt_patch patches[MT_WIRE_HOOKS_MAX]; /* of the entries */
-	uint32_t count;
+	struct mt_patch patches[MT_WIRE_HOOKS_MAX];
+	uint32_t count, patch_count;
 };
 
 static void consider(void *context, const char *name, const struct mt_tracee_symbol *function)
@@ -110,98 +111,119 @@ static void consider(void *context, const char *name, const struct mt_tracee_sym
 	if (hook == p->hook_count || !p->hooks[hook].hook || function->is_indirect)
 		return;
 	for (uint32_t i = 0; i < p->count; i++) {
+		struct mt_wire_hook *other = &p->hooks[p->entries[i].hook];
+
 		/* the other table has named it, or another name has */
-		if (p->entries[i].function.address == function->address)
+		if (p->entries[i].function.address == function->address) {
+			other->shared |= other->function != p->hooks[hook].function;
 			return;
+		}
 		if (p->entries[i].hook == hook)
 			p->twice = p->hooks[hook].name;
 	}
 	if (!p->twice && p->count < MT_WIRE_HOOKS_MAX)
-		p->entries[p->count++] = (struct entry){*function, hook};
+		p->entries[p->count++] = (struct entry){*function, hook, UINT64_MAX};
 }
 
-struct sought {
-	uint64_t address;
-	struct mt_tracee_symbol *function;
-};
-
-static void is_at(void *context, const char *name, const struct mt_tracee_symbol *function)
+/* Operators new and delete of a program whose malloc is a library's: the tracer sees that
+ * malloc. */
+static void drop_operators(struct plan *p)
 {
-	struct sought *s = context;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		if (!strcmp(p->hooks[p->entries[i].hook].name, "malloc"))
+			return;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (strncmp(p->hooks[p->entries[i].hook].name, "_Z", 2) != 0)
+			p->entries[kept++] = p->entries[i];
+	p->count = kept;
+}
+
+static void see_next(void *context, const char *name, const struct mt_tracee_symbol *function)
+{
+	struct plan *p = context;
 
 	(void)name;
-	if (function->address == s->address)
-		*s->function = *function;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (function->address > p->entries[i].function.address
+			&& function->address < p->entries[i].next)
+			p->entries[i].next = function->address;
 }
 
-static int patch_function(struct plan *p, const struct entry *e, struct mt_patch *patch,
+static int try_patch(struct plan *p, const struct entry *e, bool stays, struct mt_patch *patch,
 	uint64_t stub, struct mt_err *err)
 {
 	const struct mt_wire_hook *hook = &p->hooks[e->hook];
-	size_t len =
-		e->function.size && e->function.size < CODE_MOST ? e->function.size : CODE_LEAST;
+	uint64_t gap = e->next - e->function.address - e->function.size;
+	size_t size = e->function.size, len = size + PADDING_MOST;
+	uint8_t *code = mt_alloc(len);
 	struct mt_patch_function f = {.name = hook->name,
 		.address = e->function.address,
-		.len = len,
+		.memory = code,
+		.stays = stays,
 		.module_low = p->program.low,
 		.module_high = p->program.high};
-	uint8_t *code = mt_alloc(len);
 	int error = mt_tracee_read(p->tracee, f.address, code, len);
 
-	f.memory = code;
-	error = error ? mt_fail(err, error, "the code of %s cannot be read", hook->name)
-		      : mt_patch_make(patch, &f, stub, hook->hook, err);
+	if (error) {
+		error = mt_fail(err, error, "the code of %s cannot be read", hook->name);
+	} else {
+		f.len = size
+			+ mt_patch_padding(code + size, gap < PADDING_MOST ? gap : PADDING_MOST);
+		error = mt_patch_make(patch, &f, stub, hook->hook, err);
+	}
 	free(code);
 	return error;
 }
 
-/* A function may be a jump to another one, whose entry is patched then. */
-static int make_patch(struct plan *p, struct entry *e, struct mt_patch *patch, uint64_t stub,
-	struct mt_err *err)
+/* Another function of the list to which this one is only a jump, or NULL. */
+static struct mt_wire_hook *target_of(struct plan *p, const struct entry *e, uint64_t stub)
 {
-	int error = patch_function(p, e, patch, stub, err);
+	struct mt_patch patch;
 
-	for (int jumps = 0; error == -EAGAIN && jumps < JUMPS_MOST; jumps++) {
-		struct sought sought = {patch->next, &e->function};
-
-		e->function = (struct mt_tracee_symbol){.address = patch->next};
-		mt_tracee_program(p->tracee, is_at, &sought);
-		error = patch_function(p, e, patch, stub, err);
-	}
-	return error == -EAGAIN
-		? mt_fail(err, -ENOTSUP, "%s is a circle of jumps", p->hooks[e->hook].name)
-		: error;
+	if (try_patch(p, e, false, &patch, stub, NULL) != -EAGAIN)
+		return NULL;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->entries[i].function.address == patch.next)
+			return &p->hooks[p->entries[i].hook];
+	return NULL;
 }
 
-/* Another function has led to the same entry: its hook serves both. */
-static bool is_served(const struct plan *p, uint32_t before, uint64_t entry)
+/* A function that is only a jump stays where it is, since what it leads to may have a hook of its
+ * own. If it is too short for that, that hook serves both. */
+static int make_patch(struct plan *p, const struct entry *e, struct mt_patch *patch, uint64_t stub,
+	struct mt_err *err)
 {
-	for (uint32_t i = 0; i < before; i++)
-		if (p->patches[i].entry == entry)
-			return true;
-	return false;
+	struct mt_wire_hook *hook = &p->hooks[e->hook], *other;
+	int error;
+
+	if (e->function.size > CODE_MOST || e->function.address + e->function.size > e->next)
+		return mt_fail(err, -EFBIG, "%s has no bounds", hook->name);
+	error = try_patch(p, e, true, patch, stub, err);
+	if (!error)
+		hook->original = patch->original;
+	if (!error || patch->refusal != MT_PATCH_REFUSED_SHORT || !(other = target_of(p, e, stub)))
+		return error;
+	other->shared |= other->function != hook->function;
+	patch->size = 0;
+	return 0;
 }
 
 /* All or nothing: an allocator of which some functions are not seen has frees without blocks. */
 static int make_patches(struct plan *p, uint64_t stub, struct mt_err *err)
 {
-	uint32_t kept = 0;
+	uint32_t made = 0;
 	int error;
 
-	for (uint32_t i = 0; i < p->count; i++) {
-		struct entry e = p->entries[i];
-		struct mt_patch *patch = &p->patches[kept];
-
-		if ((error = make_patch(p, &e, patch, stub, err)))
+	for (uint32_t i = 0; i < p->count; i++, stub += MT_PATCH_STUB) {
+		error = make_patch(p, &p->entries[i], &p->patches[made], stub, err);
+		if (error)
 			return error;
-		if (is_served(p, kept, patch->entry))
-			continue;
-		p->hooks[e.hook].original = patch->original;
-		p->entries[kept++] = e;
-		stub += MT_PATCH_STUB;
+		made += p->patches[made].size != 0;
 	}
-	p->count = kept;
-	return kept ? 0 : mt_fail(err, -ENOENT, "none of its functions is known");
+	p->patch_count = made;
+	return made ? 0 : mt_fail(err, -ENOENT, "none of its functions is known");
 }
 
 /* No code of the program may jump behind the beginning of an entry. */
@@ -227,7 +249,7 @@ static int check_code(struct plan *p, struct mt_err *err)
 		f.memory = code;
 		error = mt_tracee_read(p->tracee, m.low, code, f.len);
 		if (!error)
-			found = mt_patch_check(p->patches, p->count, &f, err);
+			found = mt_patch_check(p->patches, p->patch_count, &f, err);
 		free(code);
 	}
 	return error ? mt_fail(err, error, "its code cannot be read") : found ? -ENOTSUP : 0;
@@ -249,13 +271,16 @@ static int make_plan(struct plan *p, const struct mt_wire_patches *q, struct mt_
 	for (uint32_t i = 0; i < p->hook_count; i++) {
 		p->hooks[i].name[sizeof p->hooks[i].name - 1] = '\0';
 		p->hooks[i].original = 0;
+		p->hooks[i].shared = 0;
 	}
 	if (!read_mappings(p->tracee, &p->program, &taken, &count))
 		return mt_fail(err, -ENOENT, "the program's mappings cannot be read");
 	free(taken);
 	mt_tracee_program(p->tracee, consider, p);
+	drop_operators(p);
 	if (p->twice)
 		return mt_fail(err, -ENOTSUP, "two of its functions are named %s", p->twice);
+	mt_tracee_program(p->tracee, see_next, p);
 	error = make_patches(p, q->stubs, err);
 	return error ? error : check_code(p, err);
 }
@@ -266,7 +291,7 @@ static int write_entries(struct plan *p, uint32_t *written)
 {
 	int error = 0;
 
-	for (*written = 0; *written < p->count && !error; ++*written) {
+	for (*written = 0; *written < p->patch_count && !error; ++*written) {
 		const struct mt_patch *m = &p->patches[*written];
 
 		error = mt_tracee_write(p->tracee, m->entry, m->after, m->size);
@@ -293,7 +318,7 @@ static int write_all(struct plan *p, const struct mt_wire_patches *q, struct mt_
 	int error =
 		mt_tracee_write(p->tracee, q->hooks, p->hooks, p->hook_count * sizeof *p->hooks);
 
-	for (uint32_t i = 0; i < p->count && !error; i++) {
+	for (uint32_t i = 0; i < p->patch_count && !error; i++) {
 		const struct mt_patch *m = &p->patches[i];
 
 		error = mt_tracee_write(p->tracee, m->stub_address, m->stub, m->stub_size);

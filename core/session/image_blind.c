@@ -1,6 +1,7 @@
 /* Beside the trace of an image: which of its allocations were not seen (doc/blind-spots.md). */
 #include "core/model/blind.h"
 #include "core/session/image_parts.h"
+#include "core/symbol/bundled.h"
 
 #include <string.h>
 
@@ -21,9 +22,11 @@ void mt_image_add_bundled(struct mt_image *i, const struct mt_objects *objects)
 		const struct mt_object_found *found = &objects->found[i->objects_told];
 		uint32_t at;
 
-		/* that it calls its own malloc is said already */
-		if (!strcmp(mt_strings_get(&i->profile.strings, i->profile.info.own_allocator),
-			    found->path))
+		/* that it calls its own malloc is said otherwise */
+		if (found->allocator == mt_bundled_own_malloc
+			|| !strcmp(mt_strings_get(&i->profile.strings,
+					   i->profile.info.own_allocator),
+				found->path))
 			continue;
 		at = mt_blind_add(&i->profile, MT_BLIND_BUNDLED_ALLOCATOR, i->profile.info.pid,
 			found->path, 0, 0);

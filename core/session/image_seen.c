@@ -49,11 +49,26 @@ static void meet_allocators(struct mt_image *i)
 	mt_merge_allocators(&i->merge);
 }
 
+/* Whether the entries of the program's functions lead to hooks, or why not. */
+static void meet_patches(struct mt_image *i)
+{
+	struct mt_info *info = &i->profile.info;
+	char why[sizeof i->process->unpatched] = "";
+
+	info->patched = (uint32_t)__atomic_load_n(&i->segment.header->patched, __ATOMIC_RELAXED);
+	if (info->patched || info->unpatched)
+		return;
+	pthread_mutex_lock(&i->recorder->lock);
+	if (i->process->header == i->segment.header)
+		memcpy(why, i->process->unpatched, sizeof why);
+	pthread_mutex_unlock(&i->recorder->lock);
+	info->unpatched = *why ? mt_strings_add(&i->profile.strings, why) : 0;
+}
+
 void mt_image_meet_new(struct mt_image *i)
 {
 	meet_allocators(i);
-	i->profile.info.patched =
-		(uint32_t)__atomic_load_n(&i->segment.header->patched, __ATOMIC_RELAXED);
+	meet_patches(i);
 	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
 		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
 	mt_thread_names_meet(&i->thread_names, &i->profile, i->process->pid);

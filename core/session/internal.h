@@ -134,6 +134,7 @@ struct mt_process {
 	char command[256];    /* lock: of its present image */
 	bool alive;           /* lock: traced, and not known to have ended */
 	int wait_status;      /* lock: once it has ended */
+	char unpatched[256];  /* lock: why its functions were not patched; "": no reason */
 	_Atomic bool awaited; /* its status may be known once it is reaped: its trace waits */
 	/* lock: its last image, as of a moment ago; NULL: none yet */
 	struct mt_session_process *shown;
@@ -297,7 +298,7 @@ void *mt_service_run(void *service); /* takes it */
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);
 
 /* Answers an image that asks for patches. */
-void mt_offer_patch(int fd, pid_t peer, const struct mt_wire_patches *);
+void mt_offer_patch(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_patches *);
 
 /* entries.c: into the answer, whether and where the tracer shall map stubs. */
 void mt_entries_offer(struct mt_recorder *, pid_t, struct mt_wire_reply *);

@@ -266,6 +266,7 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	memcpy(p->command, o->command, sizeof p->command);
 	p->header = o->segment.header;
 	memset(p->noted, 0, sizeof p->noted);
+	*p->unpatched = '\0';
 	o->paused = atomic_load(&r->paused);
 	o->pauses = atomic_load(&r->pauses);
 	__atomic_store_n(&p->header->turns, atomic_load(&r->turns), __ATOMIC_RELEASE);
@@ -336,11 +337,17 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 	post(r, p, offer);
 }
 
-void mt_offer_patch(int fd, pid_t pid, const struct mt_wire_patches *q)
+void mt_offer_patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_patches *q)
 {
+	struct mt_process *p = mt_offer_find(r, pid);
 	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, 0, 0, 0};
 	struct mt_err err = {0};
 
 	answer.status = mt_entries_patch(fd, pid, q, &err);
+	if (p) {
+		pthread_mutex_lock(&r->lock);
+		snprintf(p->unpatched, sizeof p->unpatched, "%.250s", err.text);
+		pthread_mutex_unlock(&r->lock);
+	}
 	reply(fd, &answer, -1);
 }

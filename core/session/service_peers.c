@@ -393,7 +393,7 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 	if (n == sizeof m.patches && m.patches.magic == MT_WIRE_PATCHES_MAGIC) {
 		if (m.patches.version == MT_WIRE_VERSION
 			&& tokens_equal(m.patches.token, s->recorder->token))
-			mt_offer_patch(p->fd, p->who.pid, &m.patches);
+			mt_offer_patch(s->recorder, p->fd, p->who.pid, &m.patches);
 		return false;
 	}
 	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC

@@ -30,6 +30,8 @@ static const struct {
 	{"_ZN14partition_alloc13PartitionRoot*", "PartitionAlloc", NULL},
 };
 
+const char mt_bundled_own_malloc[] = "its own malloc";
+
 static bool matches(const char *name, const char *pattern)
 {
 	size_t len = strlen(pattern);
@@ -103,17 +105,19 @@ static bool defines(const struct table *t, const char *wanted)
 	return false;
 }
 
-static const char *search(const struct table *t, bool is_program)
+/* *own_malloc: set if malloc itself is defined. */
+static const char *search(const struct table *t, bool is_program, bool *own_malloc)
 {
 	bool unused[ENTRIES] = {false};
 	const char *name;
 	GElf_Sym symbol;
 
 	for (int i = 0; gelf_getsym(t->symbols, i, &symbol); i++) {
-		int entry = is_for_itself(&symbol, is_program) && (name = name_of(t, &symbol))
-			? entry_of(name)
-			: -1;
+		if (!is_for_itself(&symbol, is_program) || !(name = name_of(t, &symbol)))
+			continue;
+		int entry = entry_of(name);
 
+		*own_malloc = *own_malloc || (is_program && !strcmp(name, "malloc"));
 		if (entry < 0 || unused[entry])
 			continue;
 		if (!known[entry].unless || !defines(t, known[entry].unless))
@@ -127,6 +131,7 @@ const char *mt_bundled_allocator(int fd, bool is_program)
 {
 	const char *allocator = NULL;
 	uint64_t left = BYTES_MOST;
+	bool own_malloc = false;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
@@ -135,8 +140,8 @@ const char *mt_bundled_allocator(int fd, bool is_program)
 		struct table table;
 
 		if (open_table(&table, elf, s, &left))
-			allocator = search(&table, is_program);
+			allocator = search(&table, is_program, &own_malloc);
 	}
 	elf_end(elf);
-	return allocator;
+	return allocator || !own_malloc ? allocator : mt_bundled_own_malloc;
 }

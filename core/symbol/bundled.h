@@ -10,5 +10,7 @@
  * of these lead to the tracer's hooks. is_program: the file is the executable, whose own
  * definitions come before all others. fd: borrowed, a regular file. */
 const char *mt_bundled_allocator(int fd, bool is_program);
+/* What it returns of a program that only defines malloc for itself. */
+extern const char mt_bundled_own_malloc[];
 
 #endif

@@ -18,10 +18,10 @@
 
 enum function {
 #define X(family, symbol, shape, function) FUNCTION_##symbol,
-	MT_PREFIXED(X) FUNCTION_COUNT,
+	MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X) FUNCTION_COUNT,
 #undef X
 };
-enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC };
+enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_PROGRAM };
 
 static const struct {
 	const char *name;
@@ -29,12 +29,16 @@ static const struct {
 } functions[FUNCTION_COUNT] = {
 #define X(family, symbol, shape, function) \
 	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_FUNCTION_##function},
-	MT_PREFIXED(X)
+	MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X)
 #undef X
 };
 
 /* of the libraries that the program was started with */
 static struct mt_found known[FUNCTION_COUNT];
+
+/* Functions inside the program have several names, as an operator delete that is free: what was
+ * called cannot be told, and all are taken for the plain family. */
+static bool one_family;
 
 /* A call under way: where the function's frame is. */
 struct call {
@@ -43,6 +47,9 @@ struct call {
 	uintptr_t a, b, c;
 	const void *real;
 	uint64_t start, end; /* of its library */
+	/* whose block it is: an operator new may have called */
+	const struct mt_entry *asker;
+	enum mt_function_id function;
 };
 
 /* ---- the real function ----------------------------------------------------------------------- */
@@ -221,15 +228,13 @@ static void *forward(struct mt_thread_state *t, const struct call *call)
 static void record(struct mt_thread_state *t, const struct call *call, enum mt_record_type type,
 	void *p, size_t size)
 {
-	enum mt_function_id function = functions[call->which].function;
-
 	if (call->real)
-		mt_event_block(t, &call->entry, function, type, (uint64_t)p, size,
+		mt_event_block(t, call->asker, call->function, type, (uint64_t)p, size,
 			mt_allocator_usable_of(call->real, p, size));
 	else if (type == MT_RECORD_ALLOC)
-		mt_event_allocation(t, &call->entry, function, p, size);
+		mt_event_allocation(t, call->asker, call->function, p, size);
 	else
-		mt_event_reallocation(t, &call->entry, function, p, (void *)call->a, size);
+		mt_event_reallocation(t, call->asker, call->function, p, (void *)call->a, size);
 }
 
 static size_t product(size_t count, size_t size)
@@ -255,19 +260,41 @@ static size_t size_of(const struct call *call, const void *p)
 	}
 }
 
-/* Notices when the block comes from malloc, whose hook has then recorded it as this call's. */
-static void *allocate(struct mt_thread_state *t, const struct call *call)
+/* As the library's operator new calls the program's own malloc. Returns whether the size is that
+ * which the operator was asked for. */
+static MT_COLD bool take_operator(struct mt_thread_state *t, struct call *call,
+	struct mt_entry *asker)
 {
-	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken;
+	bool rounds = t->pending_function & MT_PENDING_ROUNDS;
+
+	*asker = t->pending;
+	call->asker = asker;
+	call->function = t->pending_function & ~MT_PENDING_ROUNDS;
+	t->pending_function = 0;
+	return rounds;
+}
+
+/* Notices when the block comes from malloc, whose hook has then recorded it as this call's. */
+static void *allocate(struct mt_thread_state *t, struct call *call)
+{
+	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken, rounds = false;
 	struct mt_pending before;
+	struct mt_entry asker;
+	uint64_t asked = 0;
 	void *result, *p;
+
+	if (mt_unlikely(t->pending_function)
+		&& mt_pending_take(t, &call->entry, size_of(call, NULL))) {
+		asked = t->pending_size;
+		rounds = take_operator(t, call, &asker);
+	}
 
 	if (!call->real) {
 		result = plain(call);
 		taken = false;
 	} else {
-		mt_pending_begin(t, &before, &call->entry, functions[call->which].function,
-			size_of(call, NULL), call->start, call->end);
+		mt_pending_begin(t, &before, &call->entry, call->function, size_of(call, NULL),
+			call->start, call->end);
 		result = forward(t, call);
 		taken = mt_pending_end(t, &before);
 	}
@@ -275,15 +302,15 @@ static void *allocate(struct mt_thread_state *t, const struct call *call)
 	if (taken)
 		note_wrapper(call);
 	else if (p && mt_tls.self)
-		record(t, call, MT_RECORD_ALLOC, p, size_of(call, p));
+		record(t, call, MT_RECORD_ALLOC, p, rounds ? asked : size_of(call, p));
 	return result;
 }
 
 /* A size of 0 may give a block or none; both end the old one. */
-static void *resize(struct mt_thread_state *t, const struct call *call)
+static void *resize(struct mt_thread_state *t, struct call *call)
 {
 	size_t size = size_of(call, NULL);
-	enum mt_function_id function = functions[call->which].function;
+	enum mt_function_id function = call->function;
 	void *old = (void *)call->a, *p;
 	bool recorded;
 
@@ -315,7 +342,12 @@ static void *release(struct mt_thread_state *t, const struct call *call)
 
 	if (!p)
 		return forward(t, call);
-	mt_event_free(t, &call->entry, functions[call->which].function, p, MT_RECORD_FREE);
+	if (before.p != p || !mt_freeing_holds(t, &call->entry))
+		mt_event_free(t, &call->entry, call->function, p, MT_RECORD_FREE);
+	else if (before.function)
+		mt_event_free(t, &before.entry, before.function, p, MT_RECORD_FREE);
+	if (before.p == p)
+		before.p = NULL; /* what was under way is recorded, or was left */
 	t->freeing = (struct mt_freeing){p, 0, call->entry}; /* should it call free */
 	result = forward(t, call);
 	t->freeing = before;
@@ -362,12 +394,32 @@ static void *pass_on(struct mt_thread_state *t, const struct call *call)
 	return p;
 }
 
+static enum mt_function_id function_of(enum function which)
+{
+	enum mt_function_id function = functions[which].function;
+
+	if (mt_likely(!one_family))
+		return function;
+	switch (function) {
+	case MT_FUNCTION_NEW:
+	case MT_FUNCTION_NEW_ARRAY: return MT_FUNCTION_MALLOC;
+	case MT_FUNCTION_DELETE:
+	case MT_FUNCTION_DELETE_ARRAY: return MT_FUNCTION_FREE;
+	default: return function;
+	}
+}
+
 static void *called(struct call *call)
 {
 	struct mt_thread_state *t;
 
+	call->asker = &call->entry;
+	call->function = function_of(call->which);
 	find_real(call);
-	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
+	/* libc allocates for its callers where the program's own malloc is what it calls */
+	t = functions[call->which].family != FAMILY_PROGRAM && mt_allocator_has(call->entry.pc)
+		? NULL
+		: mt_thread_self();
 	if (!t || is_inner(t, &call->entry))
 		return call->real ? mt_find_call(call->real, call->a, call->b, call->c)
 				  : plain(call);
@@ -386,10 +438,20 @@ static void *called(struct call *call)
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
-		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL, 0, 0}; \
+		struct call call = \
+			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
 		return called(&call); \
 	}
 MT_PREFIXED(X)
+#undef X
+#define X(family, symbol, shape, function) \
+	static void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
+		struct call call = \
+			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
+		return called(&call); \
+	}
+MT_PREFIXED_PROGRAM(X)
 #undef X
 
 /* ---- functions inside the program ------------------------------------------------------------ */
@@ -398,14 +460,19 @@ unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
 {
 	static void *(*const own[])(uintptr_t, uintptr_t, uintptr_t) = {
 #define X(family, symbol, shape, function) symbol,
-		MT_PREFIXED(X)
+		MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X)
 #undef X
 	};
 
 	_Static_assert(FUNCTION_COUNT <= MT_WIRE_HOOKS_MAX, "the recorder reads no more");
 	for (int i = 0; i < FUNCTION_COUNT; i++) {
-		mt_text_add(hooks[i].name, functions[i].name);
+		const char *name = functions[i].name;
+
+		if (functions[i].family == FAMILY_PROGRAM)
+			name += sizeof MT_PROGRAM_PREFIX - 1;
+		mt_text_add(hooks[i].name, name);
 		hooks[i].hook = (uint64_t)own[i];
+		hooks[i].function = functions[i].function;
 		/* callers are bound to a library's function of this name already */
 		if (known[i].function)
 			hooks[i].hook = 0;
@@ -423,6 +490,9 @@ unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint
 		known[i].start = start;
 		known[i].end = end;
 		mt_store_release(&known[i].function, (void *)hooks[i].original);
+		if (functions[i].family == FAMILY_PROGRAM)
+			mt_allocator_led();
+		one_family = one_family || hooks[i].shared;
 		count++;
 	}
 	return count;

@@ -98,6 +98,34 @@ enum mt_shape {
 	X(TC, tc_deletearray_aligned, FREE, DELETE_ARRAY) \
 	X(TC, tc_deletearray_sized_aligned, FREE, DELETE_ARRAY)
 
+/* The plain family of a program that defines it for itself: only entries lead to these. */
+#define MT_PROGRAM_PREFIX "mt_program_"
+#define MT_PREFIXED_PROGRAM(X) \
+	MT_PREFIXED_C(X, PROGRAM, mt_program_) \
+	X(PROGRAM, mt_program_reallocarray, RESIZE_PRODUCT, REALLOCARRAY) \
+	X(PROGRAM, mt_program_cfree, FREE, FREE) \
+	X(PROGRAM, mt_program__Znwm, SIZE, NEW) \
+	X(PROGRAM, mt_program__ZnwmRKSt9nothrow_t, SIZE, NEW) \
+	X(PROGRAM, mt_program__ZnwmSt11align_val_t, ALIGNED, NEW) \
+	X(PROGRAM, mt_program__ZnwmSt11align_val_tRKSt9nothrow_t, ALIGNED, NEW) \
+	X(PROGRAM, mt_program__Znam, SIZE, NEW_ARRAY) \
+	X(PROGRAM, mt_program__ZnamRKSt9nothrow_t, SIZE, NEW_ARRAY) \
+	X(PROGRAM, mt_program__ZnamSt11align_val_t, ALIGNED, NEW_ARRAY) \
+	X(PROGRAM, mt_program__ZnamSt11align_val_tRKSt9nothrow_t, ALIGNED, NEW_ARRAY) \
+	X(PROGRAM, mt_program__ZdlPv, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdlPvm, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdlPvRKSt9nothrow_t, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdlPvSt11align_val_t, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdlPvmSt11align_val_t, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdlPvSt11align_val_tRKSt9nothrow_t, FREE, DELETE) \
+	X(PROGRAM, mt_program__ZdaPv, FREE, DELETE_ARRAY) \
+	X(PROGRAM, mt_program__ZdaPvm, FREE, DELETE_ARRAY) \
+	X(PROGRAM, mt_program__ZdaPvRKSt9nothrow_t, FREE, DELETE_ARRAY) \
+	X(PROGRAM, mt_program__ZdaPvSt11align_val_t, FREE, DELETE_ARRAY) \
+	X(PROGRAM, mt_program__ZdaPvmSt11align_val_t, FREE, DELETE_ARRAY) \
+	X(PROGRAM, mt_program__ZdaPvSt11align_val_tRKSt9nothrow_t, FREE, DELETE_ARRAY)
+
+/* What is exported. */
 #define MT_PREFIXED(X) \
 	MT_PREFIXED_C(X, JE, je_) \
 	MT_PREFIXED_X(X, JE, je_) \

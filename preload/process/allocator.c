@@ -64,6 +64,12 @@ void mt_allocator_find(const struct mt_real *real)
 			is_libc(object.dlfo_link_map->l_name) ? MT_USABLE_GLIBC : MT_USABLE_ALWAYS;
 }
 
+void mt_allocator_led(void)
+{
+	mt_tracer.allocator.own = 0;
+	mt_store(&mt_tracer.header->own_allocator, 0);
+}
+
 /* It may allocate in turn, as tcmalloc's does when it is first called. */
 static size_t ask(const void *p, size_t size)
 {

@@ -16,6 +16,8 @@ static inline bool mt_allocator_has(uint64_t pc)
 	return pc - mt_tracer.allocator.start < mt_tracer.allocator.end - mt_tracer.allocator.start;
 }
 
+/* The program's own malloc leads to a hook from now on. */
+void mt_allocator_led(void);
 /* size: where it cannot be known. */
 size_t mt_allocator_usable(const void *p, size_t size);
 /* The same of a block that this function has made: known when it is the provider's too. */

@@ -1,6 +1,7 @@
-/* A program that carries an allocator inside itself, under the names of jemalloc, which no dynamic
- * linker leads to. It counts its calls, and prints what a trace of it must say:
- * "allocated COUNT BYTES" "live COUNT BYTES" of the process, and the same of a forked child. */
+/* A program that carries an allocator inside itself: under the names of jemalloc, which no dynamic
+ * linker leads to, or with OWN in place of malloc. It counts what main and work ask for, and prints
+ * what a trace of it must say: "allocated COUNT BYTES" "live COUNT BYTES" of the process, and the
+ * first of a forked child. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,11 +12,23 @@
 
 #define THREADS 4
 #define ROUNDS 5000
-#define HIDDEN __attribute__((visibility("hidden"), noinline, noipa))
+#ifdef OWN
+#define je_malloc malloc
+#define je_calloc calloc
+#define je_realloc realloc
+#define je_free free
+#define je_sdallocx free_of_size
+#define FUNCTION __attribute__((noinline, noipa))
+void free_of_size(void *p, size_t size, int flags);
+#else
+#define FUNCTION __attribute__((visibility("hidden"), noinline, noipa))
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char memory[64 << 20];
+static _Alignas(64) char memory[64 << 20];
 static size_t used;
+static __thread int asks; /* main or work does, not libc */
+#define ASK(call) (asks = 1, (call), asks = 0)
 static _Atomic uint64_t allocated, allocated_bytes, freed, freed_bytes;
 
 struct head {
@@ -53,8 +66,8 @@ static void *take(size_t size)
 	}
 	h->size = size;
 	pthread_mutex_unlock(&lock);
-	allocated++;
-	allocated_bytes += size;
+	allocated += (uint64_t)asks;
+	allocated_bytes += asks ? size : 0;
 	return (char *)h + HEAD;
 }
 
@@ -62,28 +75,28 @@ static void give_back(void *p)
 {
 	struct head *h = (struct head *)((char *)p - HEAD);
 
-	freed++;
-	freed_bytes += h->size;
+	freed += (uint64_t)asks;
+	freed_bytes += asks ? h->size : 0;
 	pthread_mutex_lock(&lock);
 	h->next = lists[list_of(h->size)];
 	lists[list_of(h->size)] = h;
 	pthread_mutex_unlock(&lock);
 }
 
-HIDDEN void *je_malloc(size_t size)
+FUNCTION void *je_malloc(size_t size)
 {
 	return take(size);
 }
-HIDDEN void je_free(void *p)
+FUNCTION void je_free(void *p)
 {
 	if (p)
 		give_back(p);
 }
-HIDDEN void *je_calloc(size_t count, size_t size)
+FUNCTION void *je_calloc(size_t count, size_t size)
 {
 	return memset(je_malloc(count * size), 0, count * size); /* a call within a call */
 }
-HIDDEN void *je_realloc(void *old, size_t size)
+FUNCTION void *je_realloc(void *old, size_t size)
 {
 	void *p;
 
@@ -97,7 +110,8 @@ HIDDEN void *je_realloc(void *old, size_t size)
 	give_back(old);
 	return p;
 }
-HIDDEN void je_sdallocx(void *p, size_t size, int flags)
+/* With OWN no name of an allocator, so that the free inside it is what counts. */
+FUNCTION void je_sdallocx(void *p, size_t size, int flags)
 {
 	(void)size;
 	(void)flags;
@@ -114,13 +128,13 @@ static void *work(void *seed)
 		size_t size = 16 + (random >> 40) % 900;
 
 		if (!kept[at])
-			kept[at] = i % 3 ? je_malloc(size) : je_calloc(2, size / 2);
+			ASK(kept[at] = i % 3 ? je_malloc(size) : je_calloc(2, size / 2));
 		else if (i % 5 == 0)
-			kept[at] = je_realloc(kept[at], size);
+			ASK(kept[at] = je_realloc(kept[at], size));
 		else if (i % 2)
-			je_free(kept[at]), kept[at] = NULL;
+			ASK(je_free(kept[at])), kept[at] = NULL;
 		else
-			je_sdallocx(kept[at], 0, 0), kept[at] = NULL;
+			ASK(je_sdallocx(kept[at], 0, 0)), kept[at] = NULL;
 	}
 	return NULL;
 }
@@ -138,7 +152,7 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS];
 	FILE *truth = fopen(argc > 1 ? argv[1] : "/dev/stdout", "w");
 
-	copied(777);
+	ASK(copied(777));
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, work, (void *)(i + 1));
 	for (int i = 0; i < THREADS; i++)
@@ -148,7 +162,7 @@ int main(int argc, char **argv)
 		FILE *of_child = fopen(argv[2], "w");
 
 		allocated = allocated_bytes = 0; /* its trace begins with the blocks that live */
-		copied(99);
+		ASK(copied(99));
 		fprintf(of_child, "allocated %lu %lu\n", allocated, allocated_bytes);
 		fclose(of_child);
 		_exit(0);

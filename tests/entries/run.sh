@@ -11,7 +11,7 @@ most=2
 # What the trace says of blocks that main and its threads asked for themselves, in the words of the program
 seen() { # TRACE
 	"$memtui" groups --format json "$1" 2>err | python3 -c 'import json, sys
-groups = [g["all"] for g in json.load(sys.stdin) if g["backtrace"] and g["backtrace"][0]["function"] in ("main", "work")]
+groups = [g["all"] for g in json.load(sys.stdin) if g["backtrace"] and g["backtrace"][0]["function"] in ("main", "work", "free_of_size")]
 print("allocated", sum(g["allocated_count"] for g in groups), sum(g["size"] for g in groups))
 print("live", sum(g["leaked_count"] for g in groups), sum(g["leaked_size"] for g in groups))'
 }
@@ -19,7 +19,7 @@ blind() { "$memtui" info --format json "$1" | python3 -c 'import json, sys
 print(",".join(b["reason"] for b in json.load(sys.stdin)["blind"]))'; }
 
 number=0
-for options in "-O0" "-O1 -fcf-protection=full" "-O2" "-O3 -fcf-protection=none" "-Os -fno-pie -no-pie"; do
+for options in "-O2 -DOWN" "-Os -DOWN -no-pie -fno-pie" "-O0" "-O1 -fcf-protection=full" "-O2" "-O3 -fcf-protection=none" "-Os -fno-pie -no-pie"; do
 	number=$((number + 1))
 	gcc -g $options -fno-builtin -pthread -o bundled$number "$here/bundled.c" || { not_ok "$options" "cannot be built"; continue; }
 	rm -f t.dat*
@@ -35,6 +35,33 @@ say "an executed child" "$(is "$(seen t.dat.*)" "$(cat truth)")"
 "$memtui" record -f --no-patch -o t.dat -- ./bundled truth >out 2>err
 say "--no-patch leaves the program alone" "$(is "$(seen t.dat)" "allocated 0 0
 live 0 0")$(is "$(blind t.dat)" "bundled allocator")"
+
+# Allocations, reallocations and leaks of each function that main called, most leaked first; then the errors
+functions() {
+	"$memtui" groups --format json t.dat 2>err | python3 -c 'import json, sys
+print(*(f"""{g["kind"]} {g["all"]["allocated_count"]} {g["all"]["leaked_size"]};""" for g in json.load(sys.stdin)
+        if any(f["function"] == "main" for f in g["backtrace"])))'
+	"$memtui" errors t.dat | head -n 3 | awk '{ print $1 }' | tr '\n' ' '
+}
+for options in "-O0" "-O2" "-O2 -DOPERATORS"; do
+	g++ -g $options -fno-builtin -o own_malloc "$here/own_malloc.cc" 2>build.err || { not_ok "own_malloc $options" "cannot be built"; continue; }
+	"$memtui" record -f -o t.dat -- ./own_malloc >out 2>err
+	say "own malloc below operators, $options: each call is one block" "$(is "$(functions)" "new 100 50000; new[] 100 15000; malloc 10 0;
+0 0 0 ")$(is "$(blind t.dat)" "")"
+done
+for library in jemalloc tcmalloc_minimal; do
+	archive=$(g++ -print-file-name=lib$library.a)
+	[ -f "$archive" ] || { skip "$library" "lib$library.a is not installed"; continue; }
+	g++ -g -O1 -fno-builtin -pthread -DLIBRARY -o with_$library "$here/own_malloc.cc" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -ldl -lm \
+		2>build.err || { not_ok "$library" "cannot be linked: $(head -n 2 build.err)"; continue; }
+	"$memtui" record -f -o t.dat -- ./with_$library >out 2>err
+	# where delete and free are one function under two names, all are taken for the plain family
+	got=$(functions) why=
+	[ "$got" = "malloc 100 50000; malloc 100 15000; malloc 10 0;
+0 0 0 " ] || why=$(is "$got" "new 100 50000; new[] 100 15000; malloc 10 0;
+0 0 0 ")
+	say "$library linked in" "$why$(is "$(blind t.dat)" "")"
+done
 printf 'static void je_free(void *p) { (void)p; }\nvoid another(void *p);\nvoid another(void *p) { je_free(p); }\n' >another.c
 gcc -g -O0 -fno-builtin -pthread -o ambiguous "$here/bundled.c" another.c
 rm -f t.dat.*
