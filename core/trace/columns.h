@@ -49,6 +49,11 @@ void mt_columns_finish(struct mt_columns *, struct mt_buffer *out);
 struct mt_decoder;
 
 struct mt_decoder *mt_decoder_new(void);
+/* Of a decoder that was started for MT_TRACE_TIMES, in place of mt_decoder_next: fills in the time
+ * of each item, by rising numbers, and whether it comes from a realloc. Returns the first one that
+ * is not there, or end. */
+struct mt_trace_origin *mt_decoder_times(struct mt_decoder *, struct mt_trace_origin *at,
+	const struct mt_trace_origin *end, const char **reason);
 void mt_decoder_free(struct mt_decoder *);
 /* Begins with a payload of a file of this version (borrowed until the last event). wants: enum
  * mt_trace_wants. NULL, or what is wrong with it. */

@@ -1,11 +1,12 @@
 /* From columns back to events. Without addresses neither their stream nor what predicts them is
- * looked at. */
+ * looked at. Where single allocations are looked up, only what numbers and times follow from is. */
 #include "core/trace/columns.h"
 #include "core/trace/predictor.h"
 #include "core/trace/unravel.h"
 #include "core/trace/varint.h"
 #include "core/wire.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 struct mt_decoder {
@@ -130,11 +131,24 @@ static void name_pool(struct mt_event *e)
 		e->function = MT_FUNCTION_POOL_FREE;
 }
 
+/* The number of the block that a free names. */
+static inline uint64_t decode_number(struct mt_decoder *d, unsigned head)
+{
+	const struct predictor *p = &d->predictor;
+	uint64_t newest = p->next_number - 1;
+
+	switch ((head & HEAD_MODE) >> HEAD_MODE_SHIFT) {
+	case MODE_DISTANCE: return newest - get(d, MT_COLUMN_DISTANCE);
+	case MODE_SAME: return newest - p->last_distance;
+	case MODE_NEXT: return p->last_number + 1;
+	default: return p->last_number - 1;
+	}
+}
+
 static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses,
 	struct mt_event *e)
 {
 	struct predictor *p = &d->predictor;
-	uint64_t newest = p->next_number - 1;
 
 	if (head & HEAD_KIND)
 		p->free_function = get_function(d);
@@ -146,17 +160,12 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 			name_pool(e);
 		return;
 	}
-	switch ((head & HEAD_MODE) >> HEAD_MODE_SHIFT) {
-	case MODE_DISTANCE: e->number = newest - get(d, MT_COLUMN_DISTANCE); break;
-	case MODE_SAME: e->number = newest - p->last_distance; break;
-	case MODE_NEXT: e->number = p->last_number + 1; break;
-	default: e->number = p->last_number - 1;
-	}
+	e->number = decode_number(d, head);
 	if (addresses) {
 		free_learn(p, e);
 		return;
 	}
-	p->last_distance = newest - e->number;
+	p->last_distance = p->next_number - 1 - e->number;
 	p->last_number = e->number;
 	if (e->type == MT_EVENT_RELEASE)
 		p->last_released = e->number;
@@ -197,9 +206,30 @@ static inline void decode_time(struct mt_decoder *d)
 	d->same--;
 }
 
-static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d,
-	struct mt_event *out, uint32_t count, bool addresses)
+/* links: also what reallocs continue, and what is freed. */
+static inline void decode_origin(struct mt_decoder *d, unsigned head, bool links,
+	struct mt_event *e)
 {
+	struct predictor *p = &d->predictor;
+
+	if (allocates(e->type)) {
+		e->number = p->next_number++;
+		if (links && e->type == MT_EVENT_REALLOCATE)
+			e->previous = p->last_released - mt_unzigzag(get(d, MT_COLUMN_PREVIOUS));
+	} else if (links && e->type != MT_EVENT_NOTE && e->type != MT_EVENT_UNKNOWN_FREE) {
+		e->number = decode_number(d, head);
+		p->last_distance = p->next_number - 1 - e->number;
+		p->last_number = e->number;
+		if (e->type == MT_EVENT_RELEASE)
+			p->last_released = e->number;
+	}
+}
+
+static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d,
+	struct mt_event *out, uint32_t count, unsigned wants)
+{
+	const bool addresses = wants & MT_TRACE_ADDRESSES;
+	const bool origins = wants & (MT_TRACE_TIMES | MT_TRACE_LINKS);
 	struct predictor *p = &d->predictor;
 	const uint8_t *heads = d->at[MT_COLUMN_HEAD];
 	uint32_t i;
@@ -213,11 +243,13 @@ static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *
 			decode_time(d);
 		else
 			d->same--;
-		if (head & HEAD_THREAD)
-			decode_thread(d);
 		e->time_ns = p->time_us * 1000;
+		if (!origins && head & HEAD_THREAD)
+			decode_thread(d);
 		e->thread = p->thread;
-		if (allocates(e->type))
+		if (origins)
+			decode_origin(d, head, wants & MT_TRACE_LINKS, e);
+		else if (allocates(e->type))
 			decode_allocation(d, head, addresses, e);
 		else if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
 			decode_note(d, head, e);
@@ -241,8 +273,12 @@ static uint32_t decode_exact(struct mt_decoder *d, struct mt_event *out, uint32_
 {
 	if (d->bad)
 		return 0;
-	return d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true)
-					     : decode(d, out, count, false);
+	switch (d->wants) {
+	case MT_TRACE_TIMES: return decode(d, out, count, MT_TRACE_TIMES);
+	case MT_TRACE_LINKS: return decode(d, out, count, MT_TRACE_LINKS);
+	case MT_TRACE_ADDRESSES: return decode(d, out, count, MT_TRACE_ADDRESSES);
+	default: return decode(d, out, count, 0);
+	}
 }
 
 static void find_period(struct mt_decoder *d)
@@ -309,6 +345,8 @@ static void decode_runs(struct mt_decoder *d)
 	find_runs(d);
 }
 
+static const char bad_column[] = "a column is too short or has an invalid value";
+
 uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room,
 	const char **reason)
 {
@@ -333,8 +371,112 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 		done += most;
 	}
 	if (d->bad && !done)
-		*reason = "a column is too short or has an invalid value";
+		*reason = bad_column;
 	return done;
+}
+
+/* ---- times alone ---- */
+
+/* How many of eight heads are those of allocations: their two types are the ones without bits 1
+ * and 2. */
+static inline uint32_t count_eight(uint64_t heads)
+{
+	const uint64_t others = 0x0606060606060606, carry = 0x7f7f7f7f7f7f7f7f;
+	uint64_t none = ~((heads & others) + carry) & ~carry;
+
+	return (uint32_t)((none >> 7) * 0x0101010101010101 >> 56);
+}
+
+/* end: of what can be read. */
+static inline uint32_t count_allocations(const uint8_t *heads, uint32_t count, const uint8_t *end)
+{
+	uint32_t found = 0;
+	uint64_t eight;
+
+	for (; count >= 8; heads += 8, count -= 8) {
+		memcpy(&eight, heads, sizeof eight);
+		found += count_eight(eight);
+	}
+	if (count && end - heads >= 8) {
+		memcpy(&eight, heads, sizeof eight);
+		return found + count_eight(htole64(eight) | UINT64_MAX << 8 * count);
+	}
+	for (; count; count--)
+		found += allocates(*heads++ & HEAD_TYPE);
+	return found;
+}
+
+/* The allocation of a number among events of the same time, the first of which has number first. */
+static bool is_realloc(const uint8_t *heads, uint64_t first, uint64_t number)
+{
+	for (;; heads++)
+		if (allocates(*heads & HEAD_TYPE) && first++ == number)
+			return (*heads & HEAD_TYPE) == MT_EVENT_REALLOCATE;
+}
+
+static struct mt_trace_origin *pass_times(struct mt_decoder *d, uint32_t count,
+	struct mt_trace_origin *at, const struct mt_trace_origin *end)
+{
+	struct predictor *p = &d->predictor;
+	const uint8_t *heads = d->at[MT_COLUMN_HEAD], *last = heads + count;
+
+	while (heads < last && at < end && !d->bad) {
+		if (!d->same) {
+			decode_time(d);
+			d->same++;
+		}
+		uint32_t run =
+			(uint32_t)(last - heads) < d->same ? (uint32_t)(last - heads) : d->same;
+		uint64_t first = p->next_number;
+
+		p->next_number += count_allocations(heads, run, d->heads_end);
+		for (; at < end && at->number < p->next_number; at++) {
+			if (at->number < first)
+				return at;
+			at->time_ns = p->time_us * 1000;
+			at->reallocated = is_realloc(heads, first, at->number);
+		}
+		d->same -= run;
+		heads += run;
+	}
+	d->at[MT_COLUMN_HEAD] = heads;
+	return at;
+}
+
+static struct mt_trace_origin *take_times(struct mt_decoder *d, struct mt_trace_origin *at,
+	const struct mt_trace_origin *end)
+{
+	struct mt_event e;
+
+	while (mt_unravel_next(&d->unravel, &e, 1)) {
+		if (at == end || !allocates(e.type) || e.number != at->number)
+			continue;
+		at->time_ns = e.time_ns;
+		at->reallocated = e.type == MT_EVENT_REALLOCATE;
+		at++;
+	}
+	return at;
+}
+
+struct mt_trace_origin *mt_decoder_times(struct mt_decoder *d, struct mt_trace_origin *at,
+	const struct mt_trace_origin *end, const char **reason)
+{
+	while (at < end && left(d) && !d->bad) {
+		uint32_t most = left(d) < d->ordered ? left(d) : d->ordered;
+
+		if (!d->ordered) {
+			decode_runs(d);
+			if (!d->bad)
+				at = take_times(d, at, end);
+			continue;
+		}
+		at = pass_times(d, most, at, end);
+		d->ordered -= d->ordered == UINT32_MAX ? 0 : most;
+		if (at < end && at->number < d->predictor.next_number)
+			break; /* it is not there */
+	}
+	*reason = d->bad ? bad_column : NULL;
+	return at;
 }
 
 /* ---- beginning a block ---- */
@@ -420,7 +562,10 @@ const char *mt_decoder_start(struct mt_decoder *d, unsigned version, const uint8
 	d->narrow = version < 8;
 	d->same = get_pace(d);
 	d->period = 0;
-	find_period(d);
+	if (wants & (MT_TRACE_TIMES | MT_TRACE_LINKS))
+		d->sampled = UINT32_MAX; /* periods are not looked at */
+	else
+		find_period(d);
 	find_runs(d);
 	return NULL;
 }

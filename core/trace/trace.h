@@ -101,8 +101,10 @@ enum mt_block_type {
 	MT_BLOCK_DOMAINS, /* what is not predefined */
 	MT_BLOCK_FUNCTIONS,
 	MT_BLOCK_TYPES,
-	/* from here on: blocks that a reader may pass over */
-	MT_BLOCK_SKIPPABLE_FIRST = MT_BLOCK_TYPES,
+	/* From here on: blocks that a reader may pass over. The other types end far below, so that
+	 * both have room. */
+	MT_BLOCK_SKIPPABLE_FIRST = 128,
+	MT_BLOCK_LIVE_BLOCKS = MT_BLOCK_SKIPPABLE_FIRST, /* at the end: core/model/live_list.h */
 };
 
 /* ---- writing ---- */
@@ -237,6 +239,10 @@ int mt_trace_reader_events(struct mt_trace_reader *, uint32_t index,
 
 enum mt_trace_wants {
 	MT_TRACE_ADDRESSES = 1, /* else they are 0: they cost time */
+	/* For origins, not together with others: type, time and number of allocations alone; type,
+	 * time, number and previous of all events. */
+	MT_TRACE_TIMES = 2,
+	MT_TRACE_LINKS = 4,
 };
 
 /* Going over many blocks. Threads decode event blocks ahead; the calling thread is given everything
@@ -255,6 +261,33 @@ struct mt_trace_scan {
 };
 /* Errors as of mt_trace_reader_events, once what stands before the damage was visited. */
 int mt_trace_reader_scan(struct mt_trace_reader *, const struct mt_trace_scan *,
+	struct mt_err *err);
+
+/* What the event block of an allocation says of it. */
+struct mt_trace_origin {
+	uint64_t number; /* set before */
+	uint64_t time_ns;
+	/* With links: how many reallocs it comes from within its event block, and the block that
+	 * the first of these continues; itself without one. */
+	uint64_t root;
+	uint32_t reallocs;
+	bool reallocated; /* without links: it comes from a realloc */
+	bool earlier;     /* with links: root is in an earlier event block */
+};
+struct mt_trace_lookup {
+	struct mt_trace_origin *items; /* by rising number, each once */
+	uint64_t count;
+	const uint32_t *blocks; /* event blocks, and the first item of each; all have one */
+	const uint64_t *first;
+	uint32_t block_count;
+	bool links;       /* takes more time, and leaves reallocated alone */
+	uint32_t workers; /* as of a scan */
+	int (*progress)(void *context, double fraction);
+	void *context;
+};
+/* Fills them in. Errors as of a scan. Without a text in err: -EINVAL, an event block lacks one;
+ * -ECANCELED, progress said so. */
+int mt_trace_reader_look_up(struct mt_trace_reader *, const struct mt_trace_lookup *,
 	struct mt_err *err);
 
 #endif
