@@ -313,6 +313,8 @@ static void release(struct change *c, const struct mt_pool_cell *cell)
 		.temporary = block.temporary,
 		.domain = (uint8_t)c->domain,
 		.cell = *cell,
+		.next_number = c->m->next_number,
+		.time_ns = c->m->now_ns,
 	};
 	if (c->function)
 		emit_end_of(c->m, c->r, cell, MT_EVENT_RELEASE, c->function, c->node);
@@ -327,6 +329,7 @@ static void restore(struct mt_merge *m, const struct mt_ring *r, const struct mt
 	struct mt_block block = mt_pool_block(&open->cell);
 
 	block.temporary = open->temporary;
+	mt_merge_note_restore(m, open);
 	mt_model_restore(m->model, &block, m->now_ns);
 	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
 }

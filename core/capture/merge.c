@@ -58,6 +58,7 @@ void mt_merge_free(struct mt_merge *m)
 	}
 	mt_block_copy_end(m, false);
 	mt_block_history_free(m->history);
+	free(m->restores);
 	mt_thread_runs_free(m->runs);
 	free(m->rings);
 	free(m->order.entries);

@@ -12,10 +12,12 @@
 #include "core/capture/maps.h"
 #include "core/capture/order.h"
 #include "core/capture/slack.h"
+#include "core/model/live_list.h"
 #include "core/model/model.h"
 #include "core/model/source.h"
 #include "core/trace/trace.h"
 
+struct mt_release;
 struct mt_ring;
 struct mt_thread_runs;
 
@@ -87,6 +89,15 @@ struct mt_merge {
 	struct mt_maps maps;
 	struct mt_slack slack;
 	uint64_t slack_at; /* when it was last added up, on the monotonic clock */
+	/* Reallocs that failed, for the list of live blocks at the end: core/capture/live_list.h.
+	 * key and domain: of the block's place in the tables. */
+	struct mt_merge_restore {
+		uint64_t key;
+		unsigned domain;
+		struct mt_live_list_restore of;
+	} * restores;
+	uint32_t restore_count, restore_capacity;
+	bool many_restores; /* not all of them are in it */
 	/* ring_pages: when the rings were last looked at, and the ring that is next */
 	uint64_t pages_at;
 	uint32_t pages_next;
@@ -130,6 +141,8 @@ void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 /* What the tracer has said of its machine by now, for the profile's info. */
 void mt_merge_machine(struct mt_merge *);
 void mt_merge_slack(struct mt_merge *, bool must);
+/* A realloc failed. */
+void mt_merge_note_restore(struct mt_merge *, const struct mt_release *);
 /* Names the modules of malloc among those that the tracer has met. */
 void mt_merge_allocators(struct mt_merge *);
 /* Copies the tracer's counters and notes, and what follows from them, into the profile. */

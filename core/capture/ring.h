@@ -57,6 +57,7 @@ struct mt_unmap {
 
 struct mt_release {
 	struct mt_pool_cell cell;
+	uint64_t next_number, time_ns; /* of the release */
 	bool known, temporary;
 	uint8_t domain;
 };

@@ -1,5 +1,7 @@
 #include "core/recording/packing.h"
 
+#include "core/capture/live_list.h"
+
 /* Called by the merge whenever its open block is full. */
 static void flush(void *context)
 {
@@ -57,6 +59,7 @@ int mt_packing_update(struct mt_packing *p, int (*progress)(void *, double), voi
 int mt_packing_finish(struct mt_packing *p, const struct mt_symbols *symbols, struct mt_err *err)
 {
 	struct mt_buffer payload = {0};
+	struct mt_live_keep live;
 
 	flush(p);
 	if (p->failure.code) {
@@ -65,9 +68,13 @@ int mt_packing_finish(struct mt_packing *p, const struct mt_symbols *symbols, st
 	}
 	if (symbols)
 		mt_symbols_encode(symbols, &payload);
+	mt_live_keep_take(&live, mt_import_merge(p->import));
 	struct mt_profile profile = *p->profile; /* what the trace says of its own size */
-	int error = mt_trace_write_end(p->writer, &profile, symbols ? &payload : NULL, err);
+	int error = mt_live_keep_write(&live, p->writer, err);
 
+	if (!error)
+		error = mt_trace_write_end(p->writer, &profile, symbols ? &payload : NULL, err);
+	mt_live_keep_free(&live);
 	mt_buffer_free(&payload);
 	return error;
 }

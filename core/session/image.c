@@ -215,8 +215,10 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	i->profile.info.ended = 1;
 	mt_model_settle(&i->model);
 	mt_image_write_out(i);
-	if (i->writer && !i->failure.code)
+	if (i->writer && !i->failure.code) {
 		mt_flight_end(&i->flight);
+		mt_image_take_live(i);
+	}
 	mt_merge_free(&i->merge); /* what is left may wait for its symbols */
 	mt_segment_free(&i->segment);
 	if (i->failure.code && err)
@@ -275,6 +277,7 @@ void mt_image_free(struct mt_image *i)
 {
 	mt_resolver_free(i->resolver);
 	mt_flight_free(&i->flight);
+	mt_image_drop_live(i);
 	if (i->writer)
 		mt_trace_writer_free(i->writer);
 	if (i->segment.base) /* else it is gone with it */

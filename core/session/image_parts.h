@@ -2,7 +2,7 @@
 #ifndef MT_SESSION_IMAGE_PARTS_H
 #define MT_SESSION_IMAGE_PARTS_H
 
-#include "core/capture/merge.h"
+#include "core/capture/live_list.h"
 #include "core/model/load.h"
 #include "core/session/flight.h"
 #include "core/session/internal.h"
@@ -47,6 +47,7 @@ struct mt_image {
 	enum { PASSED_NONE, PASSED_SELF, PASSED_ALL } passed_on;
 	char *trace_path;
 	struct mt_flight flight;
+	struct mt_live_keep live; /* from the end of its events on, until it is written */
 	struct mt_err failure;
 };
 
@@ -58,6 +59,9 @@ uint64_t mt_image_taken_up_to(const struct mt_image *);
 /* image_trace.c */
 /* What the merge is to call when events are to be written. */
 void mt_image_use_trace(struct mt_image *);
+/* The list of what lives at the end: written now, or kept for mt_image_complete. */
+void mt_image_take_live(struct mt_image *);
+void mt_image_drop_live(struct mt_image *);
 /* The process's, as its offer has them now. */
 void mt_image_add_arguments(struct mt_image *);
 void mt_image_write_out(struct mt_image *);

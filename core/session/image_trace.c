@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 
 #define LOOKS_AGAIN 10 /* 100 ms apart */
+#define LIVE_AT_ONCE 65536u
+/* Live blocks of ended images whose lists are still to be written. Beyond, there is no list. */
+#define LIVE_KEPT (64u << 20)
 
 void mt_image_add_arguments(struct mt_image *i)
 {
@@ -142,11 +145,41 @@ static void find_symbols(struct mt_image *i, struct mt_resolver **library,
 	mt_symbols_free(&symbols);
 }
 
+/* What lives at the end. The tables of small programs are written at once, so nothing of them waits
+ * for names. Others wait for the finisher, since the other processes wait for this thread. A
+ * recording with a limit to its size has few events: nobody needs the list. */
+void mt_image_take_live(struct mt_image *i)
+{
+	struct mt_recorder *r = i->recorder;
+	int error = 0;
+
+	if (i->flight.cap)
+		return;
+	mt_live_keep_take(&i->live, &i->merge);
+	if (i->live.block_count <= LIVE_AT_ONCE)
+		error = mt_live_keep_write(&i->live, i->writer, &i->failure);
+	else if (atomic_fetch_add(&r->live_kept, i->live.block_count) <= LIVE_KEPT)
+		return;
+	mt_image_drop_live(i);
+	if (error)
+		i->failure.code = error;
+}
+
+void mt_image_drop_live(struct mt_image *i)
+{
+	if (i->live.block_count > LIVE_AT_ONCE)
+		atomic_fetch_sub(&i->recorder->live_kept, i->live.block_count);
+	mt_live_keep_free(&i->live);
+}
+
 static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct mt_err *err)
 {
 	if (i->flight.cap)
 		return mt_flight_complete(&i->flight, symbols, err);
-	return mt_trace_write_end(i->writer, &i->profile, symbols, err);
+	int error = mt_live_keep_write(&i->live, i->writer, err);
+
+	mt_image_drop_live(i);
+	return error ? error : mt_trace_write_end(i->writer, &i->profile, symbols, err);
 }
 
 /* The last title. Not before: what watchers see of the arguments does not change. */

@@ -248,6 +248,7 @@ struct mt_recorder {
 		struct mt_session_process process;
 	} * unsent, **unsent_end;     /* for the front */
 	_Atomic uint32_t root_images; /* of the root that are not complete */
+	_Atomic uint64_t live_kept;   /* blocks in tables that finishers are to list */
 	_Atomic uint32_t image_count; /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
 	_Atomic bool names_given_up; /* a file system did not answer */
