@@ -196,8 +196,10 @@ static int get(struct mt_allocation_list *list, const struct mt_report *report, 
 		return mt_fail(err, -ENODATA,
 			"the recording has only totals, no single allocations; use a trace with "
 			"events");
+	/* text does not show them */
 	return mt_allocations_get(list, report->source, report->asked, report->allocation_order,
-		report->ascending, report->skip, report->count, err);
+		report->ascending, report->format != MT_FORMAT_TEXT, report->skip, report->count,
+		err);
 }
 
 int mt_report_allocations(const struct mt_report *report, struct mt_err *err)

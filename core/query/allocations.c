@@ -10,8 +10,8 @@
 struct collector {
 	const struct mt_profile *whole;
 	enum mt_allocation_order order;
-	bool ascending;
-	uint32_t group; /* MT_NO_GROUP: all */
+	bool ascending, again; /* again: by the events alone */
+	uint32_t group;        /* MT_NO_GROUP: all */
 	uint64_t room;
 	struct kept {
 		uint64_t key;
@@ -54,7 +54,8 @@ static uint64_t key_of(const struct collector *c, const struct mt_allocation *a)
 	case MT_ORDER_FIRST_SIZE: return a->first_size;
 	case MT_ORDER_CHAIN_LIFETIME: return mt_chain_lifetime(a, c->whole);
 	case MT_ORDER_CHAIN_START: return a->chain_start_ns;
-	default: return a->time_ns;
+	/* the order of times */
+	default: return a->untimed ? a->number : a->time_ns;
 	}
 }
 
@@ -125,40 +126,107 @@ static void take_out(struct collector *c, struct mt_allocation_list *list, uint6
 	}
 }
 
+/* Whether rows can be chosen before the times of their blocks are known. Blocks of the same time
+ * come by their numbers, so if the latest come first, times matter. */
+static bool is_timeless(const struct collector *c)
+{
+	return c->order == MT_ORDER_ADDRESS || c->order == MT_ORDER_SIZE
+		|| c->order == MT_ORDER_LIVE || (c->order == MT_ORDER_TIMESTAMP && c->ascending);
+}
+
+static int scan(struct collector *c, struct mt_allocation_list *list,
+	const struct mt_source *source, struct mt_filter *filter, unsigned wants,
+	struct mt_err *err)
+{
+	int status = mt_scan_allocations(source, filter, wants, collect, c, err);
+
+	list->matched = c->matched;
+	list->matched_bytes = c->matched_bytes;
+	return status;
+}
+
+/* Collects what matches, and takes out what comes from `skip` on. bounded: there may be more
+ * matches than rows. */
+static int list_matches(struct collector *c, struct mt_allocation_list *list,
+	const struct mt_source *source, struct mt_filter *filter, unsigned wants, uint64_t skip,
+	bool bounded, struct mt_err *err)
+{
+	int status = scan(c, list, source, filter,
+		wants
+			| (c->again                      ? MT_SCAN_EVENTS
+					: is_timeless(c) ? MT_SCAN_LATE
+							 : 0),
+		err);
+
+	if (status >= 0 && !bounded && c->matched > c->room)
+		status = mt_fail(err, -E2BIG,
+			"%llu allocations match, too many for one list; show at most %u with "
+			"--count "
+			"(and --skip), or filter more narrowly",
+			(unsigned long long)c->matched, MT_ALLOCATIONS_MAX);
+	if (status >= 0)
+		take_out(c, list, skip);
+	return status;
+}
+
+void mt_allocations_free(struct mt_allocation_list *list)
+{
+	free(list->items);
+	*list = (struct mt_allocation_list){0};
+}
+
+static int get(const struct collector *with, struct mt_allocation_list *list,
+	const struct mt_source *source, struct mt_filter *filter, unsigned wants, uint64_t skip,
+	bool bounded, struct mt_err *err)
+{
+	struct collector c = *with;
+	int status = list_matches(&c, list, source, filter, wants, skip, bounded, err);
+
+	free(c.heap);
+	if (status >= 0)
+		status = mt_scan_complete(source, list->items, list->count, wants, err);
+	if (!status)
+		return 0;
+	mt_allocations_free(list);
+	if (status < 0)
+		return status;
+	/* the events contradict the list of live blocks: they alone are asked */
+	c = *with;
+	c.again = true;
+	status = list_matches(&c, list, source, filter, wants, skip, bounded, err);
+	free(c.heap);
+	return status < 0 ? status : 0;
+}
+
 int mt_allocations_of(struct mt_allocation_list *list, const struct mt_source *source,
 	struct mt_filter *filter, uint32_t group, enum mt_allocation_order order, bool ascending,
 	uint64_t count, struct mt_err *err)
 {
-	struct collector c = {
+	const struct collector c = {
 		.whole = source->profile,
 		.order = order,
 		.ascending = ascending,
 		.group = group,
 		.room = count < MT_ALLOCATIONS_MAX ? count : MT_ALLOCATIONS_MAX,
 	};
-	int status = mt_scan_allocations(source, filter, MT_SCAN_ADDRESSES, collect, &c, err);
 
-	list->matched = c.matched;
-	list->matched_bytes = c.matched_bytes;
-	if (status >= 0)
-		take_out(&c, list, 0);
-	free(c.heap);
-	return status < 0 ? status : 0;
+	return get(&c, list, source, filter, MT_SCAN_ADDRESSES, 0, true, err);
 }
 
 int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *source,
-	struct mt_filter *filter, enum mt_allocation_order order, bool ascending, uint64_t skip,
-	uint64_t count, struct mt_err *err)
+	struct mt_filter *filter, enum mt_allocation_order order, bool ascending, bool chains,
+	uint64_t skip, uint64_t count, struct mt_err *err)
 {
 	bool bounded = count && count <= MT_ALLOCATIONS_MAX && skip <= MT_ALLOCATIONS_MAX - count;
-	struct collector c = {
+	const struct collector c = {
 		.whole = source->profile,
 		.order = order,
 		.ascending = ascending,
 		.group = MT_NO_GROUP,
 		.room = bounded ? skip + count : MT_ALLOCATIONS_MAX,
 	};
-	unsigned wants = MT_SCAN_ADDRESSES | MT_SCAN_CHAINS;
+	unsigned wants = MT_SCAN_ADDRESSES | (chains ? MT_SCAN_CHAINS : 0)
+		| (order >= MT_ORDER_LENGTH ? MT_SCAN_CHAINS | MT_SCAN_FIRSTS : 0);
 
 	if (count && !bounded)
 		return mt_fail(err, -E2BIG,
@@ -166,26 +234,7 @@ int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *
 			"filter more narrowly, or reverse the order",
 			(unsigned long long)(skip > UINT64_MAX - count ? UINT64_MAX : skip + count),
 			MT_ALLOCATIONS_MAX);
-	int status = mt_scan_allocations(source, filter, wants, collect, &c, err);
-
-	list->matched = c.matched;
-	list->matched_bytes = c.matched_bytes;
-	if (status >= 0 && !bounded && c.matched > c.room)
-		status = mt_fail(err, -E2BIG,
-			"%llu allocations match, too many for one list; show at most %u with "
-			"--count "
-			"(and --skip), or filter more narrowly",
-			(unsigned long long)c.matched, MT_ALLOCATIONS_MAX);
-	if (status >= 0)
-		take_out(&c, list, skip);
-	free(c.heap);
-	return status < 0 ? status : 0;
-}
-
-void mt_allocations_free(struct mt_allocation_list *list)
-{
-	free(list->items);
-	*list = (struct mt_allocation_list){0};
+	return get(&c, list, source, filter, wants, skip, bounded, err);
 }
 
 /* ---- histograms ---- */

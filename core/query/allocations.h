@@ -34,11 +34,13 @@ struct mt_allocation_list {
 	uint64_t count;
 	uint64_t matched, matched_bytes;
 };
-/* Keeps those that come at skip … skip + count of the order, ties by number; count 0: all. Chains:
+/* Keeps those that come at skip … skip + count of the order, ties by number; count 0: all. chains:
+ * chain, position and chain_length are wanted; orders of chains have them anyway. Chains:
  * the orders of chains give the last block of each chain of two blocks or more, with the chain's
  * fields. -E2BIG: too many to keep, err says so. list: zeroed. */
 int mt_allocations_get(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *,
-	enum mt_allocation_order, bool ascending, uint64_t skip, uint64_t count, struct mt_err *);
+	enum mt_allocation_order, bool ascending, bool chains, uint64_t skip, uint64_t count,
+	struct mt_err *);
 /* The same of one group's blocks, MT_NO_GROUP: of all; an order of blocks. Fields of chains are not
  * filled in: it takes less time and memory. */
 int mt_allocations_of(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *,

@@ -106,6 +106,23 @@ static bool lifetime_matches(const struct mt_filter_bounds *b, const struct mt_a
 	}
 }
 
+bool mt_filter_asks_for_leaks(const struct mt_filter_bounds *b)
+{
+	return b->at_end & END_LIFETIME && b->lifetime == MT_LIFETIME_LEAKED;
+}
+
+bool mt_filter_is_for_leaks(const struct mt_filter *filter)
+{
+	return filter->fields[MT_FILTER_LIFETIME].text
+		&& filter->fields[MT_FILTER_LIFETIME].value.number == MT_LIFETIME_LEAKED;
+}
+
+bool mt_filter_asks_for_times(const struct mt_filter_bounds *b)
+{
+	return b->at_allocation & AT_TIME || b->at_end & ~(unsigned)END_LIFETIME
+		|| (b->at_end & END_LIFETIME && b->lifetime != MT_LIFETIME_LEAKED);
+}
+
 static bool alive_at(const struct mt_allocation *a, uint64_t time_ns)
 {
 	return a->time_ns <= time_ns && a->end_ns > time_ns;

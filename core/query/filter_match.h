@@ -58,6 +58,11 @@ int mt_filter_compile(struct mt_filter_bounds *, const struct mt_filter *,
 /* Whether a thread or marker that a recording does not have is no mistake there: nothing of it
  * matches. */
 void mt_filter_allow_absent(struct mt_filter *, bool allowed);
+/* Whether only blocks that live at the end can match. */
+bool mt_filter_asks_for_leaks(const struct mt_filter_bounds *);
+bool mt_filter_is_for_leaks(const struct mt_filter *); /* the same */
+/* Whether it needs to be known when a block was allocated, or of which chain it is. */
+bool mt_filter_asks_for_times(const struct mt_filter_bounds *);
 void mt_filter_bounds_free(struct mt_filter_bounds *);
 /* By what is known when the block is allocated (number … usable, group, thread, marker). Group
  * verdicts are not asked. */

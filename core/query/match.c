@@ -1,26 +1,11 @@
 /* What a filter leaves of a recording, as a profile. Where the filter asks of groups alone, their
  * totals are it; else the matching allocations are fed to the model, all others tell it when the
  * whole heap is at its peak. */
-#include "core/query/prepared_query.h"
-
-#include "core/model/replay.h"
-#include "core/query/reach.h"
+#include "core/query/match_parts.h"
 
 #include <stdlib.h>
 
 #define NEEDS_ENDS (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN)
-
-struct match {
-	struct mt_matched *out;
-	struct mt_prepared_query query;
-	bool events; /* its fields ask for them */
-	struct mt_bits bits;
-	bool decided; /* the bits stand already */
-	struct mt_replay replay;
-	struct mt_reach_peak peak; /* of the range, where not all events are read */
-	uint8_t *chosen;
-	uint32_t capacity;
-};
 
 /* The source's profile without what is counted. */
 static void begin(struct mt_profile *p, const struct mt_profile *of)
@@ -165,7 +150,7 @@ static void on_skipped(void *context, const struct mt_trace_facts *facts, uint64
 	mt_replay_pass_by(&((struct match *)context)->replay, facts, next_number);
 }
 
-static void replay_begin(struct match *m, struct mt_pass *pass, const struct mt_reach *reach)
+void mt_match_begin_replay(struct match *m, struct mt_pass *pass, const struct mt_reach *reach)
 {
 	struct mt_profile *p = &m->out->profile;
 	const struct mt_prepared_query *q = &m->query;
@@ -191,7 +176,7 @@ static void replay_begin(struct match *m, struct mt_pass *pass, const struct mt_
 	m->replay.model.temporary_threshold = q->bounds.temporary_threshold;
 }
 
-static void replay_end(struct match *m)
+void mt_match_end_replay(struct match *m)
 {
 	struct mt_matched *out = m->out;
 
@@ -258,12 +243,12 @@ static int match_events(struct match *const *matches, unsigned count, struct mt_
 		return result;
 	}
 	for (unsigned i = 0; i < count; i++)
-		replay_begin(matches[i], &passes[i], result ? NULL : &reach);
+		mt_match_begin_replay(matches[i], &passes[i], result ? NULL : &reach);
 	result = mt_prepared_query_passes(queries, passes, count, err);
 	mt_reach_free(&reach);
 	for (unsigned i = 0; i < count; i++) {
 		if (!result)
-			replay_end(matches[i]);
+			mt_match_end_replay(matches[i]);
 		mt_replay_free(&matches[i]->replay);
 	}
 	return result;
@@ -331,8 +316,13 @@ int mt_match_several(struct mt_matched *const *outs, const struct mt_source *sou
 		matches[i].out = outs[i];
 	}
 	for (unsigned i = 0; i < count && !result; i++) {
+		int leaks = 1;
+
 		result = open_match(&matches[i], source, filters[i], wants, err);
-		if (matches[i].events)
+		if (!result && matches[i].events)
+			leaks = mt_match_leaks(&matches[i], err);
+		result = leaks < 0 ? leaks : result;
+		if (matches[i].events && leaks == 1)
 			by_events[events++] = &matches[i];
 	}
 	if (!result && events)

@@ -1,4 +1,5 @@
 #include "core/query/scan.h"
+#include "core/query/leaks.h"
 #include "core/query/prepared_query.h"
 #include "core/query/reach.h"
 
@@ -10,9 +11,12 @@ int mt_scan_allocations(const struct mt_source *source, struct mt_filter *filter
 	struct mt_err *err)
 {
 	struct mt_prepared_query q = {0};
+	bool answered = false;
 	int result = mt_prepared_query_init(&q, source, filter, err);
 
 	if (!result)
+		result = mt_leaks_visit(&q, wants, visit, context, &answered, err);
+	if (!result && !answered)
 		result = mt_join(&q, wants, visit, context, err);
 	mt_prepared_query_free(&q);
 	return result;

@@ -37,20 +37,31 @@ struct mt_allocation {
 	/* live at the peak of the whole heap, by the order of events; where the filter asks for
 	 * it */
 	bool at_peak;
+	/* With MT_SCAN_LATE: time_ns and what follows from it, and the chain are still to be set by
+	 * mt_scan_complete. */
+	bool untimed;
 	/* allocations by the same thread until it was freed; 0: temporary */
 	uint64_t between;
 	/* The chain: a block and what realloc made of it, one after another. Filled in where
-	 * MT_SCAN_CHAINS is wanted. */
+	 * MT_SCAN_CHAINS is wanted; first_size and chain_start_ns where MT_SCAN_FIRSTS is, too. */
 	uint64_t chain;                  /* number of its first block */
 	uint32_t position, chain_length; /* position from 1 */
 	uint64_t first_size, last_size;
 	uint64_t chain_start_ns, chain_end_ns; /* MT_LIVE: its last block is live */
 };
 
+/* Sets the times and chains of untimed allocations. 0: there are none, or it is done; 1: only a
+ * scan with MT_SCAN_EVENTS can tell. wants: as of the scan. */
+int mt_scan_complete(const struct mt_source *, struct mt_allocation *, uint64_t count,
+	unsigned wants, struct mt_err *);
+
 enum mt_scan_wants {
 	MT_SCAN_ADDRESSES = 1, /* else 0: they cost time to decode */
 	MT_SCAN_CHAINS = 2,    /* blocks are then visited when their chain has ended */
 	MT_SCAN_STACKS = 4,    /* end_node */
+	MT_SCAN_FIRSTS = 8,    /* with CHAINS: first_size and chain_start_ns */
+	MT_SCAN_LATE = 16,     /* allocations may be untimed */
+	MT_SCAN_EVENTS = 32,   /* by the events, not by the list of live blocks */
 };
 
 /* Visits every allocation that matches (filter may be NULL), each when its end is known, live ones

@@ -5,7 +5,8 @@ import sys
 
 HEADER, FIXED = 96, 32
 EVENTS, SYMBOLS, TOTALS, INDEX = 8, 9, 10, 12
-TYPES = "? start strings modules threads pcs nodes groups events symbols totals info index log checkpoint blind".split()
+TYPES = dict(enumerate("? start strings modules threads pcs nodes groups events symbols totals info index log checkpoint blind domains functions".split()))
+TYPES[128] = "live"
 
 
 def check(data):

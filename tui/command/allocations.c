@@ -78,7 +78,7 @@ static struct mt_arguments complete(const struct mt_arguments *arguments, bool c
 	enum mt_allocation_order order = find_order(arguments->allocation_sort, chains);
 	const char *direction = arguments->allocation_direction;
 
-	own.events = true;
+	own.events = own.of_blocks = true;
 	own.allocation_order = order;
 	own.ascending = direction ? !strcmp(direction, "asc")
 				  : order == MT_ORDER_TIMESTAMP || order == MT_ORDER_ADDRESS
@@ -106,7 +106,7 @@ static int run_histogram(const struct mt_arguments *arguments, struct mt_err *er
 {
 	struct mt_arguments own = *arguments;
 
-	own.events = true;
+	own.events = own.of_blocks = true;
 	return mt_command_view(&own, mt_report_histogram, false, err);
 }
 

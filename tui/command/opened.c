@@ -233,12 +233,18 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (status < 0)
 		return status;
 	status = load(o, arguments, path, symbols, err);
+	/* The report asks the filter, and nobody wants to know what it leaves of the groups. */
+	bool leaks = status >= 0 && arguments->of_blocks && mt_filter_is_for_leaks(o->filter);
+
 	if (status >= 0)
-		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter,
+		status = mt_match(&o->matched, &o->source,
+			arguments->of_log || leaks ? NULL : o->filter,
 			arguments->history ? MT_MATCH_HISTORY : 0, err);
 	mt_command_progress(NULL, -1);
 	if (status < 0)
 		return status;
+	if (leaks)
+		o->matched.unanswered_ns = o->now->profile->info.history_from_ns;
 	say_unanswered(o, arguments, path);
 	return conclude(o, arguments, err);
 }
