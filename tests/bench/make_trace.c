@@ -1,7 +1,9 @@
 /* Writes a real trace file of a program that never ran, through the real writer: make_trace FILE
- * EVENTS [GROUPS] [SEED]. Threads go through loops of call stacks; blocks live for one event, for a
- * while, long, or for ever; some are moved by realloc, now and then in vain. Strings, stacks,
- * symbols, markers and totals are there as in a recording. */
+ * EVENTS [GROUPS] [SEED] [RARELY]. Threads go through loops of call stacks; blocks live for one
+ * event, for a while, long, or for ever; some are moved by realloc, now and then in vain. Strings,
+ * stacks, symbols, markers, totals and the list of live blocks are there as in a recording. RARELY:
+ * of so many blocks that would live for ever, one does. */
+#include "core/model/live_list.h"
 #include "core/model/load.h"
 #include "core/symbol/symbol.h"
 
@@ -21,6 +23,9 @@
 struct block {
 	struct mt_block block;
 	struct block *next; /* due together, or free */
+	/* of those that live; and for the usable size that was noted */
+	struct block *before, *behind;
+	uint64_t usable;
 };
 
 struct thread {
@@ -35,8 +40,11 @@ struct maker {
 	struct mt_trace_writer *writer;
 	struct mt_definitions definitions;
 	uint64_t random, now_ns, number, events, wanted;
+	uint32_t rarely;
 	struct thread threads[THREADS];
-	struct block *due[DUE], *spare;
+	struct block *due[DUE], *spare, *lives;
+	struct mt_live_list_restore *restores; /* the last ones */
+	uint32_t restore_count, restore_capacity;
 	/* addresses as malloc gives them: what was freed last comes first */
 	uint64_t *free_places[CLASSES], top;
 	uint32_t free_count[CLASSES], free_capacity[CLASSES];
@@ -224,7 +232,7 @@ static uint32_t lifetime(struct maker *m, uint32_t group)
 		return 1 + below(m, 1u << (2 + below(m, 8)));
 	if (temper < 15)
 		return 1 + below(m, DUE / 4);
-	return below(m, 20) ? 1 + below(m, 4096) : 0;
+	return below(m, 20 * m->rarely) ? 1 + below(m, 4096) : 0;
 }
 
 static void plan(struct maker *m, struct block *b)
@@ -266,19 +274,28 @@ static struct block *allocate(struct maker *m, uint32_t group, uint64_t size,
 			.address = b->block.address,
 			.previous = moved ? moved->block.number : 0,
 		});
-	if (!below(m, 64))
+	b->usable = below(m, 64) ? 0 : (size + 23) / 16 * 16 + 24;
+	if (b->usable)
 		emit(m,
 			(struct mt_event){
 				.type = MT_EVENT_NOTE,
 				.note = MT_NOTE_USABLE,
-				.size = (size + 23) / 16 * 16 + 24,
+				.size = b->usable,
 			});
+	b->before = NULL;
+	b->behind = m->lives;
+	if (m->lives)
+		m->lives->before = b;
+	m->lives = b;
 	return b;
 }
 
 static void drop(struct maker *m, struct block *b)
 {
 	give_address(m, b);
+	*(b->before ? &b->before->behind : &m->lives) = b->behind;
+	if (b->behind)
+		b->behind->before = b->before;
 	b->next = m->spare;
 	m->spare = b;
 }
@@ -299,6 +316,12 @@ static void finish(struct maker *m, struct block *b)
 		drop(m, b);
 		return;
 	}
+	struct mt_live_list_restore failed = {
+		.number = b->block.number,
+		.released_at = m->number,
+		.released_ns = m->now_ns,
+	};
+
 	e.type = MT_EVENT_RELEASE;
 	e.function = MT_FUNCTION_REALLOC;
 	mt_model_release(&m->model, &b->block, m->now_ns);
@@ -307,6 +330,12 @@ static void finish(struct maker *m, struct block *b)
 		plan(m, allocate(m, b->block.group, b->block.size + b->block.size / 2 + 8, b));
 		drop(m, b);
 		return;
+	}
+	failed.restored_at = m->number;
+	failed.restored_ns = m->now_ns;
+	if (m->restore_count < MT_LIVE_LIST_RESTORES) { /* beyond, the list is wrong */
+		MT_GROW(m->restores, m->restore_count, m->restore_capacity);
+		m->restores[m->restore_count++] = failed;
 	}
 	e.type = MT_EVENT_RESTORE;
 	mt_model_restore(&m->model, &b->block, m->now_ns);
@@ -360,6 +389,36 @@ static void run(struct maker *m)
 
 /* ---- the file ---- */
 
+static uint32_t next_live(void *context, struct mt_live_list_block *blocks, uint32_t most)
+{
+	struct maker *m = context;
+	uint32_t count = 0;
+
+	for (; m->lives && count < most; m->lives = m->lives->behind, count++)
+		blocks[count] = (struct mt_live_list_block){
+			.number = m->lives->block.number,
+			.key = m->lives->block.address,
+			.size = m->lives->block.size,
+			.usable = m->lives->usable,
+			.group = m->lives->block.group,
+			.thread = m->lives->block.thread,
+		};
+	return count;
+}
+
+static int write_lives(struct maker *m)
+{
+	return mt_live_list_write(
+		&(const struct mt_live_list_source){
+			.next = next_live,
+			.context = m,
+			.next_number = m->number,
+			.restores = m->restores,
+			.restore_count = m->restore_count,
+		},
+		m->writer, &m->err);
+}
+
 static int complete(struct maker *m)
 {
 	struct mt_buffer symbols = {0};
@@ -372,6 +431,8 @@ static int complete(struct maker *m)
 
 	if (!result)
 		result = mt_events_write(m->writer, &m->model, err);
+	if (!result)
+		result = write_lives(m);
 	if (!result)
 		result = mt_trace_writer_block(m->writer, MT_BLOCK_SYMBOLS, symbols.data,
 			symbols.len, err);
@@ -388,13 +449,14 @@ int main(int argc, char **argv)
 	static struct maker m;
 
 	if (argc < 3) {
-		fputs("make_trace FILE EVENTS [GROUPS] [SEED]\n", stderr);
+		fputs("make_trace FILE EVENTS [GROUPS] [SEED] [RARELY]\n", stderr);
 		return 2;
 	}
 	int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	m.wanted = strtoull(argv[2], NULL, 10);
 	m.random = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+	m.rarely = argc > 5 && atoi(argv[5]) > 0 ? (uint32_t)atoi(argv[5]) : 1;
 	mt_profile_init(&m.profile);
 	mt_symbols_init(&m.symbols);
 	add_definitions(&m);

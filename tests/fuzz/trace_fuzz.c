@@ -2,6 +2,7 @@
  * that go over the events, with the checksums made right, so that what lies behind them is reached.
  * trace_input.h says what an input is. */
 #include "core/model/load.h"
+#include "core/query/allocations.h"
 #include "core/query/scan.h"
 #include "core/symbol/symbol.h"
 #include "core/trace/block.h"
@@ -130,6 +131,17 @@ static int count(void *context, const struct mt_event *e)
 	return 0;
 }
 
+static void list(const struct mt_source *source, struct mt_filter *filter, unsigned which)
+{
+	struct mt_allocation_list rows = {0};
+	struct mt_err err;
+
+	mt_allocations_get(&rows, source, filter,
+		which & 8 ? MT_ORDER_TIMESTAMP : MT_ORDER_LIFETIME, which & 1, which & 2, 0, 100,
+		&err);
+	mt_allocations_free(&rows);
+}
+
 /* Fields that make the reader choose blocks by their headers, and others that want all of a
  * block's life. */
 static void ask(const struct mt_source *source, unsigned which)
@@ -143,6 +155,8 @@ static void ask(const struct mt_source *source, unsigned which)
 		{MT_FILTER_SIZE_MIN, "100"},
 		{MT_FILTER_CHAIN_LENGTH_MIN, "2"},
 		{MT_FILTER_ALIVE_AT, "peak"},
+		{MT_FILTER_LIFETIME, "only_leaked"}, /* twice: the list of live blocks answers */
+		{MT_FILTER_LIFETIME, "only_leaked"},
 	};
 	const unsigned chosen = which % (sizeof fields / sizeof *fields + 1);
 	uint64_t sum = 0;
@@ -150,13 +164,16 @@ static void ask(const struct mt_source *source, unsigned which)
 	struct mt_matched matched = {0};
 	struct mt_err err;
 
-	mt_filter_add(filter, MT_FILTER_FROM, "30%", &err);
-	mt_filter_add(filter, MT_FILTER_TO, "70%", &err);
+	if (!(which & 16)) {
+		mt_filter_add(filter, MT_FILTER_FROM, "30%", &err);
+		mt_filter_add(filter, MT_FILTER_TO, "70%", &err);
+	}
 	if (chosen)
 		mt_filter_add(filter, fields[chosen - 1].field, fields[chosen - 1].text, &err);
 	mt_match(&matched, source, filter, which & 1 ? MT_MATCH_HISTORY : 0, &err);
 	mt_scan_allocations(source, filter, which & 2 ? MT_SCAN_CHAINS : MT_SCAN_STACKS, visit,
 		&sum, &err);
+	list(source, filter, which);
 	if (which & 4)
 		mt_scan_events(source, filter, count, &sum, &err);
 	mt_matched_free(&matched);
