@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,12 +196,36 @@ static void check_random(struct tests *t, unsigned seconds)
 	terminal_close(&terminal);
 }
 
+/* Keys may have left a program running, and stopped: what has lost its parent is ours by now. */
+static void end_left(void)
+{
+	char path[64];
+	int pid;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	do {
+		FILE *children = fopen(path, "re");
+
+		if (!children || fscanf(children, "%d", &pid) != 1)
+			pid = 0;
+		if (children)
+			fclose(children);
+		if (pid > 0) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+		}
+	} while (pid > 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 	const char *seconds = getenv("MEMTUI_RANDOM_SECONDS");
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+
 	if (wanted("random-live"))
 		check_random(&t, seconds ? (unsigned)atoi(seconds) : 5);
+	end_left();
 	return t.failed != 0;
 }
