@@ -518,7 +518,6 @@ void mt_drain_run(struct mt_recorder *r)
 	};
 
 	d.queue_end = &d.queue;
-	r->objects = mt_objects_cache_new();
 	r->onlooker = mt_onlooker_new(r->objects);
 	if (r->options->duration_ns)
 		d.deadline = mt_clock_monotonic_ns() + r->options->duration_ns;
@@ -537,5 +536,4 @@ void mt_drain_run(struct mt_recorder *r)
 	free(d.turns.headers);
 	join_finishers(&d);
 	mt_onlooker_free(r->onlooker);
-	mt_objects_cache_free(r->objects);
 }

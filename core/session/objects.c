@@ -34,15 +34,6 @@ struct mt_objects_cache *mt_objects_cache_new(void)
 	return c;
 }
 
-void mt_objects_cache_free(struct mt_objects_cache *c)
-{
-	if (!c)
-		return;
-	pthread_mutex_destroy(&c->lock);
-	free(c->files);
-	free(c);
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static bool is_same(const struct file *f, const struct stat *s, bool is_program)

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Files that were read before, by all processes of a session: they are mostly the same. */
+/* Files that were read before, by all processes of a session: they are mostly the same. Any thread
+ * may use it; it is kept to the end of the recorder. */
 struct mt_objects_cache;
 struct mt_objects_cache *mt_objects_cache_new(void);
-void mt_objects_cache_free(struct mt_objects_cache *);
 
 /* One file with an allocator of its own. */
 struct mt_object_found {

@@ -1,6 +1,7 @@
 /* The recorder process: starts the program, drains its rings, completes the trace. */
 #include "core/base/thread.h"
 #include "core/session/internal.h"
+#include "core/session/objects.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -517,6 +518,8 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.paused = o->disabled_at_start,
+		/* before the threads that look into it, of which the service outlives us */
+		.objects = mt_objects_cache_new(),
 	};
 	r->notes_end = &r->notes;
 	r->unsent_end = &r->unsent;

@@ -113,7 +113,7 @@ __attribute__((visibility("protected"))) void *realloc(void *p, size_t n) { char
 int main(void) { for (int i = 0; i < 100; i++) free(malloc(10)); return 0; }
 C
 gcc -O0 -fno-builtin -rdynamic -o "$tmp/own" "$tmp/own.c" || exit 1
-"$memtui" record --force -o "$tmp/own.dat" -- "$tmp/own" 2>"$tmp/own.err"
+"$memtui" record --no-patch --force -o "$tmp/own.dat" -- "$tmp/own" 2>"$tmp/own.err"
 holds "a malloc of its own" 'd["own_allocator"].endswith("/own") or d["own_allocator"] == "the program"' info --format json "$tmp/own.dat"
 grep -Eq 'not seen: (/.*/own|the program) has its own malloc' "$tmp/own.err" && "$memtui" info "$tmp/own.dat" | grep -Eq '^  not seen: (/.*/own|the program) has its own malloc' && ok "which is said" || not_ok "which is said" "$(cat "$tmp/own.err")"
 "$memtui" check "$tmp/own.dat" >"$tmp/out" 2>&1

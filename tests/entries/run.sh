@@ -62,6 +62,14 @@ for library in jemalloc tcmalloc_minimal; do
 0 0 0 ")
 	say "$library linked in" "$why$(is "$(blind t.dat)" "")"
 done
+# The service looks at programs from the recorder's first moment on.
+failed=
+for ((i = 0; i < 150; i++)); do
+	rm -f t.dat
+	"$memtui" record -f -o t.dat -- /bin/true >/dev/null 2>err || failed="status $?: $(cat err)"
+	[ -s t.dat ] || failed="$(cat err)"
+done
+say "150 programs that ask at once" "$failed"
 printf 'static void je_free(void *p) { (void)p; }\nvoid another(void *p);\nvoid another(void *p) { je_free(p); }\n' >another.c
 gcc -g -O0 -fno-builtin -pthread -o ambiguous "$here/bundled.c" another.c
 rm -f t.dat.*
