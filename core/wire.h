@@ -95,8 +95,10 @@ struct mt_wire_hook {
 	uint64_t hook;     /* what its entry shall lead to */
 	uint64_t original; /* R: what the hook calls in its place; 0: no such function */
 	uint32_t function; /* enum mt_function_id */
+	/* the name is no allocator's alone: a function that is not exported may be another one */
+	uint32_t exported;
 	/* R: the function has another name, too, which stands for another allocator function */
-	uint32_t shared;
+	uint32_t shared, zero;
 };
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------

@@ -60,6 +60,7 @@ int mt_tracee_leave(struct mt_tracee *, struct mt_err *);
 struct mt_tracee_symbol {
 	uint64_t address, size; /* the size never goes beyond the module's code */
 	bool is_indirect;       /* the address is that of a resolver (STT_GNU_IFUNC) */
+	bool is_local;          /* no other module can call it by its name */
 };
 /* A function of the first mapped file whose name begins with `module`, such as "libc.so"; "" is the
  * executable. */

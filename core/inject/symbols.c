@@ -66,6 +66,7 @@ static void each_of_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 		found.address = symbol.st_value + bias;
 		found.size = symbol.st_size;
 		found.is_indirect = type == STT_GNU_IFUNC;
+		found.is_local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL;
 		if (!name || (type != STT_FUNC && type != STT_GNU_IFUNC)
 			|| found.address < code->low || found.address >= code->high)
 			continue;

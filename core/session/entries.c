@@ -108,7 +108,8 @@ static void consider(void *context, const char *name, const struct mt_tracee_sym
 
 	while (hook < p->hook_count && strcmp(p->hooks[hook].name, name) != 0)
 		hook++;
-	if (hook == p->hook_count || !p->hooks[hook].hook || function->is_indirect)
+	if (hook == p->hook_count || !p->hooks[hook].hook || function->is_indirect
+		|| (p->hooks[hook].exported && function->is_local))
 		return;
 	for (uint32_t i = 0; i < p->count; i++) {
 		struct mt_wire_hook *other = &p->hooks[p->entries[i].hook];

@@ -117,7 +117,9 @@ static const char *search(const struct table *t, bool is_program, bool *own_mall
 			continue;
 		int entry = entry_of(name);
 
-		*own_malloc = *own_malloc || (is_program && !strcmp(name, "malloc"));
+		*own_malloc = *own_malloc
+			|| (is_program && GELF_ST_BIND(symbol.st_info) != STB_LOCAL
+				&& !strcmp(name, "malloc"));
 		if (entry < 0 || unused[entry])
 			continue;
 		if (!known[entry].unless || !defines(t, known[entry].unless))

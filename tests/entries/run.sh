@@ -62,6 +62,20 @@ for library in jemalloc tcmalloc_minimal; do
 0 0 0 ")
 	say "$library linked in" "$why$(is "$(blind t.dat)" "")"
 done
+# Functions that only have such names, with more arguments than an allocator's have: they are left alone.
+cat >named.c <<'END'
+#include <stdio.h>
+static __attribute__((noipa, noinline)) long free_(long a, long b, long c, long d, long e, long f) { return a + b + c + d + e + f; }
+static long mallocx(long a, long b, long c, long d, long e, long f) __attribute__((noipa, noinline));
+static long mallocx(long a, long b, long c, long d, long e, long f) { return free_(a, b, c, d, e, f) * 2; }
+void *je_malloc(unsigned long size);
+static char memory[4096];
+__attribute__((noipa)) void *je_malloc(unsigned long size) { static unsigned long used; used += size; return memory + used - size; }
+int main(void) { printf("%ld %d\n", mallocx(1, 2, 3, 4, 5, 6), je_malloc(10) == memory); return 0; }
+END
+gcc -O1 -g -o named named.c || not_ok "named" "cannot be built"
+"$memtui" record -f -o t.dat -- ./named >out 2>err
+say "a local function with a common name is left alone" "$(is "$(cat out)" "42 1")$(is "$(blind t.dat)" "")"
 # The service looks at programs from the recorder's first moment on.
 failed=
 for ((i = 0; i < 150; i++)); do

@@ -163,7 +163,7 @@ def of_screen(info):
     if match[1] == "heap":  # a filter that groups alone answer leaves the graph of the whole heap, which is called so
         heap.clear()
         info = json.loads(memtui("info", "--format", "json", trace))
-    lost = re.search(r"lost (\S+)", shown.stdout.splitlines()[0])[1]
+    lost = (re.search(r"lost (\S+)", shown.stdout.splitlines()[0]) or ("", "0"))[1]  # said only if something was lost
     if parse(lost) != info["lost_events"] and info["lost_events"] < 10000:
         said["lost"] = {"the screen's title": lost, "info": info["lost_events"]}
     text = memtui("info", *heap, "--no-builtin-suppressions", trace)
