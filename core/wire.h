@@ -42,65 +42,6 @@
 #define MT_WIRE_VERSION 5
 #define MT_WIRE_PAGE 4096u
 
-/* ---- rendezvous ------------------------------------------------------------------------------
- * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>
- * [:<pid>.<socket>.<library>[:<path>]], in one word. The tracer connects (SOCK_SEQPACKET), sends
- * one mt_wire_request and gets one mt_wire_reply, with the memfd attached when status is 0. The
- * numbers behind the token are decimal: the recorder's process and its descriptors of a second
- * socket and of the tracer's library, which /proc/<pid>/fd/ leads to from other network namespaces
- * and roots (doc/blind-spots.md). 0 stands for one that is missing. The path is the second
- * socket's, for other user namespaces. */
-#define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
-#define MT_WIRE_TOKEN_LEN 32
-
-struct mt_wire_request {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t pid; /* as the program sees it; the recorder goes by SO_PEERCRED */
-	/* mt_wire_header.id of the segment that a forked child inherited; 0: a new image */
-	uint64_t forked_from;
-	char token[MT_WIRE_TOKEN_LEN];
-};
-
-/* A second message, of a single byte, from a child that has waited too long and that its parent's
- * segment counts among the untraced now. The recorder stops reading before it looks for one: either
- * it is there, and the request is void, or it cannot be sent any more. */
-#define MT_WIRE_WITHDRAWAL_LEN 1
-
-struct mt_wire_reply {
-	uint64_t magic;
-	uint32_t version;
-	int32_t status; /* 0, or a negative errno: the program runs untraced */
-	/* If the program carries an allocator inside itself: the tracer maps so many bytes there,
-	 * readable and executable, and asks for patches. 0: it does not */
-	uint64_t stubs, stub_bytes;
-};
-
-/* By a second connection of a new image, whose only thread waits for the answer, an mt_wire_reply:
- * entries of the program's functions shall lead to hooks (doc/entry-patches.md). The recorder
- * writes the stubs, each hook's original, and at last the entries. If status is 0 the originals are
- * there; else nothing leads to a hook. */
-#define MT_WIRE_PATCHES_MAGIC 0x3168637461706d65ull /* "empatch1" */
-struct mt_wire_patches {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t hook_count;
-	uint64_t stubs; /* where they were mapped */
-	uint64_t hooks; /* address of an array of mt_wire_hook */
-	char token[MT_WIRE_TOKEN_LEN];
-};
-#define MT_WIRE_HOOKS_MAX 256
-struct mt_wire_hook {
-	char name[48];     /* of the function, ends in 0 */
-	uint64_t hook;     /* what its entry shall lead to */
-	uint64_t original; /* R: what the hook calls in its place; 0: no such function */
-	uint32_t function; /* enum mt_function_id */
-	/* the name is no allocator's alone: a function that is not exported may be another one */
-	uint32_t exported;
-	/* R: the function has another name, too, which stands for another allocator function */
-	uint32_t shared, zero;
-};
-
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
  * What an address belongs to. Each domain has addresses of its own. Numbers stand in traces.
  * X(id, name, address bits, flags); bits between the address and bit 63 are a hash of the pool. */

@@ -6,6 +6,7 @@
 #include "core/base/proc.h"
 #include "core/capture/clock.h"
 #include "core/capture/segment.h"
+#include "core/rendezvous.h"
 #include "core/session/memory.h"
 #include "core/session/session.h"
 #include "core/session/snapshot.h"

@@ -3,6 +3,7 @@
 #ifndef MT_PREFIXED_H
 #define MT_PREFIXED_H
 
+#include "core/rendezvous.h"
 #include "core/wire.h"
 
 /* Looks the next definitions up, while the program starts. */

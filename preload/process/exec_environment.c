@@ -3,6 +3,7 @@
  * change. */
 #include <linux/futex.h>
 
+#include "core/rendezvous.h"
 #include "preload/base/environment.h"
 #include "preload/base/libc.h"
 #include "preload/base/sys.h"

@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "core/rendezvous.h"
 #include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/segment/ring.h"

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "core/rendezvous.h"
 #include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/base/text.h"

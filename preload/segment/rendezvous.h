@@ -11,6 +11,7 @@
  * failure, whether it has to, because the recorder does not. */
 int mt_rendezvous(uint64_t forked_from, bool *uncounted);
 
+#include "core/rendezvous.h"
 #include "core/wire.h"
 
 #define MT_RENDEZVOUS_PATH 48 /* /proc/PID/fd/NUMBER */

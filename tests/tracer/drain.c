@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/rendezvous.h"
 #include "core/wire.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"

@@ -1,0 +1,68 @@
+/* The messages by which a tracer gets a segment (core/wire.h) from the recorder.
+ *
+ * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>
+ * [:<pid>.<socket>.<library>[:<path>]], in one word. The tracer connects (SOCK_SEQPACKET), sends
+ * one mt_wire_request and gets one mt_wire_reply, with the memfd attached when status is 0. The
+ * numbers behind the token are decimal: the recorder's process and its descriptors of a second
+ * socket and of the tracer's library, which /proc/<pid>/fd/ leads to from other network namespaces
+ * and roots (doc/blind-spots.md). 0 stands for one that is missing. The path is the second
+ * socket's, for other user namespaces. */
+#ifndef MT_RENDEZVOUS_MESSAGES_H
+#define MT_RENDEZVOUS_MESSAGES_H
+
+#include <stdint.h>
+
+#define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
+#define MT_WIRE_TOKEN_LEN 32
+
+struct mt_wire_request {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid; /* as the program sees it; the recorder goes by SO_PEERCRED */
+	/* mt_wire_header.id of the segment that a forked child inherited; 0: a new image */
+	uint64_t forked_from;
+	char token[MT_WIRE_TOKEN_LEN];
+};
+
+/* A second message, of a single byte, from a child that has waited too long and that its parent's
+ * segment counts among the untraced now. The recorder stops reading before it looks for one: either
+ * it is there, and the request is void, or it cannot be sent any more. */
+#define MT_WIRE_WITHDRAWAL_LEN 1
+
+struct mt_wire_reply {
+	uint64_t magic;
+	uint32_t version;
+	int32_t status; /* 0, or a negative errno: the program runs untraced */
+	/* If stub_bytes is not 0, the program carries an allocator inside itself: the
+	 * tracer maps so many bytes at the address stubs, readable and executable, and asks for
+	 * patches */
+	uint64_t stubs, stub_bytes;
+};
+
+/* A new image asks by a second connection that the entries of the program's functions be made to
+ * lead to hooks (doc/entry-patches.md). Its only thread waits for the answer, an mt_wire_reply. The
+ * recorder writes the originals, the stubs, and the entries last, and only while the process stands
+ * still and waits: so the originals say whether entries lead to hooks, whatever the answer was. */
+#define MT_WIRE_PATCHES_MAGIC 0x3168637461706d65ull /* "empatch1" */
+struct mt_wire_patches {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t hook_count;
+	uint64_t stubs; /* where they were mapped */
+	uint64_t hooks; /* address of an array of mt_wire_hook */
+	char token[MT_WIRE_TOKEN_LEN];
+};
+#define MT_WIRE_HOOKS_MAX 256
+struct mt_wire_hook {
+	char name[48]; /* of the function, ends in 0 */
+	uint64_t hook; /* what its entry shall lead to */
+	/* by the recorder: what the hook calls in its place; 0: nothing leads here */
+	uint64_t original;
+	uint32_t function; /* enum mt_function_id */
+	/* 1: other functions have such a name, too, so only one that is exported is meant */
+	uint32_t exported;
+	/* by the recorder: another name of the same function is another allocator function */
+	uint32_t shared;
+};
+
+#endif
