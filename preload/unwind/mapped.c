@@ -78,15 +78,17 @@ struct mapped {
 	const struct dl_find_object *object;
 };
 
+/* The object ends within the last page of its last mapping, which may hold its frames: BOLT puts
+ * them there. */
 static bool add_mapped(const struct mt_procmap *map, void *context)
 {
 	struct mapped *m = context;
+	uint64_t end = (uint64_t)m->object->dlfo_map_end;
 
-	if (map->start >= (uint64_t)m->object->dlfo_map_end)
+	if (map->start >= end)
 		return false;
-	if (map->readable && map->start >= (uint64_t)m->object->dlfo_map_start
-		&& map->end <= (uint64_t)m->object->dlfo_map_end)
-		add_segment(m->image, map->start, map->end);
+	if (map->readable && map->start >= (uint64_t)m->object->dlfo_map_start)
+		add_segment(m->image, map->start, map->end < end ? map->end : end);
 	return true;
 }
 

@@ -119,6 +119,22 @@ compile_cgo() {
 	[ cgo/cgo -nt "$here/cgo.go" ] || (cd cgo && { [ -f go.mod ] || go mod init cgo; } && CGO_ENABLED=1 go build -o cgo .) >/dev/null 2>&1
 }
 
+# A library that ends with its call frame information (BOLT): the page in which it ends is read, too.
+last_segment() {
+	local why=
+	cat >last_library.c <<'END'
+#include <stdlib.h>
+__attribute__((noipa)) static void *inner(int n) { return malloc((size_t)n + 100); }
+void *outer(int n);
+__attribute__((noipa)) void *outer(int n) { char room[200]; room[n & 127] = 1; void *volatile p = inner(n + room[n & 127]); return p; }
+END
+	echo 'void *outer(int); int main(void) { return outer(5) == 0; }' >last_main.c
+	gcc -O1 -g -fomit-frame-pointer -fPIC -shared -nostartfiles "-Wl,-T,$here/last_segment.ld" -o liblast.so last_library.c 2>last.err &&
+		gcc -O1 -g -o last_main last_main.c -L. -llast "-Wl,-rpath,$PWD" 2>>last.err || why="cannot be built: $(tail -n 1 last.err)"
+	[ "$why" ] || "$memtui" record --force -o last.dat -- ./last_main >/dev/null 2>last.err || why="status $?: $(tail -n 1 last.err)"
+	[ "$why" ] || "$memtui" groups last.dat | grep -q 'inner < outer < main < ' || why="$("$memtui" groups last.dat | tail -n 1)"
+	[ "$why" ] && echo "not ok stacks a library that ends with its frames: $why" || echo "ok stacks a library that ends with its frames"
+}
 # Where linkers have made no search table, .eh_frame is found by the section headers of the file: the same stacks. Where
 # there is none at all stacks are cut, and the reason is counted.
 headerless() {
@@ -229,5 +245,5 @@ stand_alone() {
 
 compile_all
 compile_cgo
-{ { real_programs; own_programs; } | run_all; marks; headerless; roots; shallow; goroutines; stand_alone; } 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; headerless; last_segment; roots; shallow; goroutines; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results
