@@ -434,23 +434,19 @@ static void *called(struct call *call)
 	}
 }
 
+#define HOOK(linkage, symbol) \
+	linkage void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
+		struct call call = \
+			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
+		return called(&call); \
+	}
 #define X(family, symbol, shape, function) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
-	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
-	{ \
-		struct call call = \
-			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
-		return called(&call); \
-	}
+	HOOK(MT_EXPORT, symbol)
 MT_PREFIXED(X)
 #undef X
-#define X(family, symbol, shape, function) \
-	static void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
-	{ \
-		struct call call = \
-			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
-		return called(&call); \
-	}
+#define X(family, symbol, shape, function) HOOK(static, symbol)
 MT_PREFIXED_PROGRAM(X)
 #undef X
 
