@@ -2,18 +2,22 @@
 
 #include "core/base/text.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #define COLUMN_MOST 24 /* a first column that is wider is none */
 
 uint32_t mt_wrap_columns(int fd)
 {
 	struct winsize size;
+	int before = errno; /* of a write whose failure is yet to be said */
+	bool is_terminal = ioctl(fd, TIOCGWINSZ, &size) == 0;
 
-	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	errno = before;
+	return is_terminal ? size.ws_col : 0;
 }
 
 /* How much of the text is written: all that fits, up to the last blank; at least a word. */

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The columns of the terminal behind a descriptor; 0: it is none, and nothing is to be broken. */
+/* The columns of the terminal behind a descriptor; 0: it is none, and nothing is to be broken.
+ * Leaves errno as it is. */
 uint32_t mt_wrap_columns(int fd);
 /* Writes a line, which has no newline, and a newline. columns 0: as it is. Words that are wider
  * than a line stay whole. */

@@ -211,8 +211,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"do not put LD_PRELOAD and MEMTUI_SESSION back where a program such as env -i " \
 		"removes them; what it starts is then not recorded", NULL}, \
 	{0, "no_patch", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_patch), \
-		"do not make the functions of an allocator that a program carries inside itself " \
-		"lead to memtui; what they allocate is then not recorded", NULL}, \
+		"do not record allocators that a program carries inside itself", NULL}, \
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
 		"start paused, until the program calls memtui_resume (memtui.h)", NULL}, \
 	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
