@@ -377,7 +377,7 @@ static void put_csv(struct part *part, const struct mt_errors *errors, uint64_t 
 {
 	fputs("type,doubt,count,size,address,group,block_size,allocation_kind,allocation_timestamp,"
 	      "allocation_thread,allocation_backtrace,free_before_kind,free_before_timestamp,"
-	      "free_before_thread,free_before_backtrace,free_function,"
+	      "free_before_thread,free_before_backtrace,free_kind,"
 	      "free_timestamp,free_thread,free_backtrace\n",
 		part->report->out);
 	for (uint64_t i = part->report->skip; i < end; i++)
