@@ -34,14 +34,14 @@ suite() { # NAME COMMAND...
 }
 
 # Two lanes, a processor each, as far as suites ask for nothing but order.
-second="golden patch exercises words numbers fuzz filters live_list domains blind entries images cli readme errors exports foreign suppress triage names leaks alone saves flight faults text damage completion package"
+second="golden patch exercises words numbers fuzz filters domains blind entries images cli readme errors exports foreign suppress triage names leaks alone saves flight faults text damage"
 setsid sh -c 'for s in $3; do bash tests/$s/run.sh "$1" >"$2/$s" 2>&1; echo $? >"$2/$s.status"; done' \
 	lane "$build" "$logs" "$second" &
 lane=$!
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in beside stacks truth tracer processes follow; do
+for s in beside stacks truth tracer processes follow live_list completion package; do
 	suite "$s" bash tests/$s/run.sh "$build"
 done
 wait "$lane"
