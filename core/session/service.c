@@ -60,18 +60,26 @@ static bool awaits_front(const struct mt_service *s)
 	return s->recorder->options->watched && !s->greeted;
 }
 
+static bool accepts(struct mt_service *s)
+{
+	if (s->accept_at && mt_clock_monotonic_ns() < s->accept_at)
+		return false;
+	s->accept_at = 0;
+	return s->peer_count < PEERS_MAX;
+}
+
 static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *capacity)
 {
 	struct mt_recorder *r = s->recorder;
 	unsigned count = PEERS + s->peer_count + r->live_count + s->unreaped_count;
+	bool accept = accepts(s);
 
 	if (count > *capacity) {
 		*capacity = count * 2;
 		*fds = mt_resize(*fds, *capacity * sizeof **fds);
 	}
-	(*fds)[LISTEN] = (struct pollfd){s->peer_count < PEERS_MAX ? r->listen_fd : -1, POLLIN, 0};
-	(*fds)[LISTEN_FILE] =
-		(struct pollfd){s->peer_count < PEERS_MAX ? r->file_listen_fd : -1, POLLIN, 0};
+	(*fds)[LISTEN] = (struct pollfd){accept ? r->listen_fd : -1, POLLIN, 0};
+	(*fds)[LISTEN_FILE] = (struct pollfd){accept ? r->file_listen_fd : -1, POLLIN, 0};
 	(*fds)[CHILD] = (struct pollfd){r->child_fd, POLLIN, 0};
 	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
 	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd,
@@ -150,7 +158,9 @@ static bool await_events(struct mt_service *s, struct pollfd *fds, unsigned coun
 {
 	bool failed = false;
 
-	if (poll(fds, count, s->failures ? PAUSE_MS : milliseconds) < 0 && errno != EINTR) {
+	if (s->failures || s->accept_at)
+		milliseconds = PAUSE_MS;
+	if (poll(fds, count, milliseconds) < 0 && errno != EINTR) {
 		failed = true;
 		mt_fail(&s->failure, -errno, "cannot wait for the program and its recording: %s",
 			strerror(errno));

@@ -55,6 +55,7 @@ struct mt_service {
 	bool told;    /* that the recording goes on */
 	bool greeted; /* a watcher has come, or none will */
 	uint64_t turned_at;
+	uint64_t accept_at; /* not before: descriptors or memory ran out */
 	/* while no known process lives: looks at others that do, and when the last was */
 	unsigned alone_looks;
 	uint64_t alone_at;

@@ -414,8 +414,12 @@ void mt_service_on_connections(struct mt_service *s, int listen_fd)
 			.fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)};
 		socklen_t len = sizeof p.who;
 
-		if (p.fd < 0)
+		if (p.fd < 0) {
+			if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+				/* poll tells of it again at once, and it fails again */
+				s->accept_at = mt_clock_monotonic_ns() + PAUSE_MS * 1000000ull;
 			return;
+		}
 		if (getsockopt(p.fd, SOL_SOCKET, SO_PEERCRED, &p.who, &len) < 0) {
 			count_unheard(s, &p);
 			close(p.fd);

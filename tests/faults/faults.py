@@ -59,6 +59,11 @@ class Run:
         self.hit, self.hung = "hit" in log, [l.split("\t")[1:] for l in log if l.startswith("hung")]
         self.counts = {tuple(l.split("\t")[:2]): int(l.split("\t")[2]) for l in log if not l.startswith("h")}
 
+    def spinning(self, good):
+        """The waits that a part made many more times than without the fault, with their numbers."""
+        return [f"{role} {call} {n} times" for (role, call), n in self.counts.items()
+                if call in ("poll", "ppoll") and n > 1000 + 10 * good.counts.get((role, call), 0)]
+
     def traces(self):
         """Allocations by trace, None: it cannot be read."""
         found = {}
@@ -125,6 +130,8 @@ def outcome(case, good):
         why = "waits without end: " + ", ".join(" ".join(h) for h in run.hung)
     elif not run.hit:
         why = None
+    elif run.spinning(good):
+        why = "asks again without a pause: " + ", ".join(run.spinning(good))
     elif error == "hold" and not any("has not answered" in l for l in run.said):
         why = f"nothing said of names but {run.said}"
     else:
