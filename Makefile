@@ -59,11 +59,16 @@ PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden 
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 
 # Sorted: the order in which the linker gets the objects is part of the result.
-PRELOAD_SRC := $(sort $(wildcard $(addsuffix /*.c,$(filter-out preload/arch,$(wildcard preload/*)) preload/arch/$(ARCH))))
+PRELOAD_SRC := $(sort $(wildcard $(addsuffix /*.c,$(filter-out preload/arch preload/attached,$(wildcard preload/*)) preload/arch/$(ARCH))))
+# The tracer that is written into a running process (doc/attach.md): the same rooms with another installer. It imports nothing.
+ATTACHED_SRC := $(sort $(wildcard preload/attached/*.c preload/segment/*.c preload/record/*.c) preload/hooks/prefixed.c \
+	$(filter-out preload/base/thread_local.c preload/unwind/check.c preload/process/exec%.c preload/process/limits.c preload/process/thread_create.c, \
+	$(wildcard preload/base/*.c preload/unwind/*.c preload/process/*.c)) preload/arch/$(ARCH)/differ.c)
 CORE_SRC := $(sort $(wildcard core/*/*.c core/*/$(ARCH)/*.c))
 TUI_SRC := $(sort $(wildcard tui/*.c tui/*/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(O)/obj/%.o)
+ATTACHED_OBJ := $(ATTACHED_SRC:%.c=$(O)/obj/attached/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(O)/obj/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
@@ -72,7 +77,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
 .PHONY: FORCE shots keys man all demo test check fuzz mutations bench cost install dist clean help packages test-packages programs unit
-all: $(O)/memtui $(O)/libmemtui.so $(O)/themes
+all: $(O)/memtui $(O)/libmemtui.so $(O)/libmemtui-attached.so $(O)/themes
 
 # The sources that use one of these settings are compiled again when a setting changes.
 SETTINGS := vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY) version=$(VERSION) prefix=$(prefix)
@@ -85,7 +90,7 @@ FLAGS = $(CC) $(OPT) $(SAN) $(LEVEL) $(SAME) $(CPPFLAGS) $(CFLAGS)
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
-$(PRELOAD_OBJ) $(CORE_OBJ) $(TUI_OBJ): $(O)/flags
+$(PRELOAD_OBJ) $(ATTACHED_OBJ) $(CORE_OBJ) $(TUI_OBJ): $(O)/flags
 FORCE:
 
 # The program looks for themes beside itself, so that it finds them wherever O is.
@@ -104,6 +109,15 @@ $(O)/libcore.a: $(CORE_OBJ)
 $(O)/libmemtui.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) $(PRELOAD_LDFLAGS) -o $@ $^
+
+$(O)/libmemtui-attached.so: $(ATTACHED_OBJ)
+	$(say) LINK $@
+	$(Q)$(CC) -shared -nostdlib -Wl,-Bsymbolic -Wl,--no-undefined -Wl,-z,now -Wl,-z,norelro -Wl,-soname,libmemtui-attached.so -o $@ $^
+
+$(O)/obj/attached/%.o: %.c
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(PRELOAD_CFLAGS) -DMT_ATTACHED -c -o $@ $<
 
 $(O)/obj/preload/%.o: preload/%.c
 	@mkdir -p $(@D)
@@ -157,7 +171,7 @@ $(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/arch/
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka
 
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
-RACE := $(addprefix base/,environment procmaps sys) $(addprefix symbols/,find scope symbol) \
+RACE := $(addprefix base/,environment procmaps sys thread_local) $(addprefix symbols/,find scope symbol) \
 	$(addprefix segment/,blind file file_before file_chunk file_name file_room ring segment tree) \
 	$(addprefix unwind/,arrays cfi cfi_program cfi_table check expression mapped modules rules sections step unwind) \
 	$(addprefix process/,allocator attach thread thread_fork thread_state) $(addprefix record/,event pending) \
@@ -352,4 +366,4 @@ help:
 	@echo 'make dist    pack the committed files into $(O)/memtui-$(VERSION).tar.xz'
 	@echo 'make install DESTDIR= PREFIX=$(prefix)'
 
--include $(PRELOAD_OBJ:.o=.d) $(RACE:%=$(O)/obj/race/%.d) $(O)/obj/race/race_tracer.d $(O)/obj/tests/stress/race.d $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)
+-include $(PRELOAD_OBJ:.o=.d) $(ATTACHED_OBJ:.o=.d) $(RACE:%=$(O)/obj/race/%.d) $(O)/obj/race/race_tracer.d $(O)/obj/tests/stress/race.d $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

@@ -63,6 +63,30 @@ struct mt_wire_hook {
 	uint32_t exported;
 	/* by the recorder: another name of the same function is another allocator function */
 	uint32_t shared;
+	uint32_t optional; /* 1: the others lead here without this one, too */
+	uint64_t address;  /* by the recorder: of the function whose entry leads here */
+};
+
+/* What the recorder writes into the attached tracer (doc/attach.md) before it calls
+ * mt_attached_begin and, for each module, mt_attached_lead. */
+#define MT_WIRE_AUXILIARY_MAX 32
+struct mt_wire_attached {
+	uint64_t magic; /* MT_WIRE_MAGIC */
+	uint32_t version;
+	int32_t segment;                      /* descriptor, closed by mt_attached_begin */
+	uint64_t own_start, own_end;          /* where the attached tracer lies */
+	uint64_t loader_start, loader_end;    /* the dynamic linker's code */
+	uint64_t thread_number_at;            /* of a thread's number, from its thread pointer on */
+	uint64_t errno_location, find_object; /* functions of the C library; 0: there is none */
+	uint64_t allocator, allocator_start, allocator_end; /* malloc, and its library */
+	uint64_t auxiliary[MT_WIRE_AUXILIARY_MAX][2];       /* what the kernel told the program */
+	char session[256]; /* MEMTUI_SESSION=... for forked children */
+	/* the module that mt_attached_lead is called for; libc: 1 if that is the C library, whose
+	 * malloc frees blocks of ended threads by calling its own free */
+	uint64_t module_start, module_end;
+	uint32_t is_libc;
+	uint32_t hook_count; /* by mt_attached_begin */
+	struct mt_wire_hook hooks[MT_WIRE_HOOKS_MAX];
 };
 
 #endif

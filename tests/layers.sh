@@ -27,7 +27,7 @@ told="mt_tracer mt_installed mt_real_syscall"
 includes() { grep -hoE '#include "[^"]+"' "$@" | sed 's/.*"\(.*\)"/\1/' | sort -u; } # FILES
 objects() { for source in preload/$1/*.c; do echo "$build/obj/${source%.c}.o"; done; } # ROOM: none that an old build has left
 for room in $(ls preload/*/*.[ch] | cut -d / -f 2 | sort -u); do
-	case " $rooms arch " in *" $room "*) ;; *) fail "preload/$room has no place among the rooms of the tracer" ;; esac
+	case " $rooms arch attached " in *" $room "*) ;; *) fail "preload/$room has no place among the rooms of the tracer" ;; esac
 done
 for inc in $(includes preload/*.h preload/arch/*/*.h); do fail "preload/memtui.h or preload/arch includes $inc"; done
 for inc in $(includes preload/arch/*/*.c); do
@@ -53,6 +53,17 @@ for room in $rooms; do
 		case " $told " in *" $name "*) ;; *) fail "preload/$room uses $name of preload/$higher" ;; esac
 	done <"$names.used"
 done
+# attached/ stands in the place of install/. It is linked without what it does not have, imports nothing, has no thread-local storage,
+# and its relocations need no symbol of another: it can be written into any process.
+for inc in $(includes preload/attached/*.[ch]); do
+	case $inc in preload/install/*) fail "preload/attached includes $inc" ;; esac
+	case $inc in core/rendezvous.h | core/wire.h | preload/*) ;; *) fail "preload/attached includes $inc" ;; esac
+done
+imports=$(nm -D --undefined-only "$build/libmemtui-attached.so" | awk '$1 == "U" { print $2 }')
+[ -z "$imports" ] || fail "libmemtui-attached.so imports" $imports
+readelf -lW "$build/libmemtui-attached.so" | grep -q ' TLS ' && fail "libmemtui-attached.so has thread-local storage"
+readelf -rW "$build/libmemtui-attached.so" | awk '$3 ~ /^R_/ && $3 !~ /RELATIVE|GLOB_DAT/ { print $3 }' | grep -q . &&
+	fail "libmemtui-attached.so has relocations that need more than its address"
 nm -u "$build/libcore.a" 2>/dev/null | grep -E ' (initscr|newterm|wrefresh|doupdate|mvw.*|waddn?w?str)$' && fail "core uses curses"
 needed=$(readelf -d "$build/libmemtui.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
 for lib in $needed; do

@@ -15,6 +15,9 @@ struct mt_installed {
 	void (*in_child)(void);
 	/* A new image's segment has begun, and its first event waits. NULL: it need not be told. */
 	void (*begun)(void);
+	/* The descriptor of this image's segment, which somebody has brought. NULL: it is asked
+	 * for. */
+	int (*segment)(void);
 	/* The session, or the options of a stand-alone recording: entries NAME=VALUE up to NULL,
 	 * with the names of the variables. NULL: they are not there yet. */
 	char **(*settings)(void);

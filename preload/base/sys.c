@@ -10,8 +10,6 @@
 
 #include <signal.h>
 
-__thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
-
 #define CALLING 32 /* words into the page: apart from what every event reads */
 
 static uint32_t *calling(void)

@@ -329,7 +329,7 @@ enum {
 	MT_TLS_ASKING = 16
 };
 /* All that is thread-local. */
-struct mt_tls {
+struct mt_thread_local {
 	struct mt_thread_state *self;
 	uint32_t flags;
 	uint32_t closing;            /* dlcloses under way */
@@ -347,7 +347,40 @@ struct mt_tls {
 		uint32_t user;
 	} exec;
 };
-extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
+#ifdef MT_ATTACHED
+/* The attached tracer has no thread-local storage: preload/attached/thread_local.c. */
+#define MT_TLS_BUCKETS 4096u
+struct mt_tls_entry {
+	struct mt_thread_local tls;
+	struct mt_tls_entry *next; /* of the same bucket */
+	uint32_t number;           /* the thread's */
+	uint32_t ended;            /* the thread is gone: another may take the entry */
+};
+extern struct mt_tls_entry *mt_tls_table[MT_TLS_BUCKETS];
+/* Where the C library keeps a thread's number, from the thread pointer on. */
+extern uint64_t mt_tls_number_at;
+struct mt_thread_local *mt_tls_find(uint32_t number);
+/* The thread of this number is gone. */
+void mt_tls_forget(int32_t number);
+
+static MT_INLINE struct mt_thread_local *mt_tls_mine(void)
+{
+	uint32_t number = mt_arch_thread_word(mt_tls_number_at);
+	struct mt_tls_entry *entry = mt_load_acquire(&mt_tls_table[number % MT_TLS_BUCKETS]);
+
+	return mt_likely(entry && mt_load(&entry->number) == number)
+		? &entry->tls
+		: mt_tls_find(number);
+}
+#define mt_tls (*mt_tls_mine())
+#else
+extern __thread struct mt_thread_local mt_tls __attribute__((tls_model("initial-exec")));
+
+static MT_INLINE void mt_tls_forget(int32_t number)
+{
+	(void)number; /* it went with its thread */
+}
+#endif
 
 /* Adds to a fault counter; nothing when there is no segment. */
 static inline void mt_count(enum mt_counter counter, uint64_t n)

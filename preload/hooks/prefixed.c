@@ -40,6 +40,12 @@ static struct mt_found known[FUNCTION_COUNT];
  * called cannot be told, and all are taken for the plain family. */
 static bool one_family;
 
+/* The C library's free. When a thread ends, malloc's own code hands it blocks of the thread's
+ * cache, which the program has freed before; it calls the function directly. Other code of libc
+ * calls it as programs do, so that another malloc can take its place. 0: no entry of libc leads
+ * here. */
+static uint64_t libc_free, libc_start, libc_end;
+
 /* A call under way: where the function's frame is. */
 struct call {
 	enum function which;
@@ -409,6 +415,20 @@ static enum mt_function_id function_of(enum function which)
 	}
 }
 
+#define CALL_SIZE 5 /* of a direct call: 0xe8 and the distance from the next instruction */
+
+static bool empties_cache(const struct call *call)
+{
+	const uint8_t *at = (const uint8_t *)call->entry.pc - CALL_SIZE;
+	int32_t distance;
+
+	if (mt_likely(call->entry.pc - libc_start >= libc_end - libc_start)
+		|| call->which != FUNCTION_mt_program_free || *at != 0xe8)
+		return false;
+	memcpy(&distance, at + 1, sizeof distance);
+	return call->entry.pc + (uint64_t)(int64_t)distance == libc_free;
+}
+
 static void *called(struct call *call)
 {
 	struct mt_thread_state *t;
@@ -420,7 +440,7 @@ static void *called(struct call *call)
 	t = functions[call->which].family != FAMILY_PROGRAM && mt_allocator_has(call->entry.pc)
 		? NULL
 		: mt_thread_self();
-	if (!t || is_inner(t, &call->entry))
+	if (!t || is_inner(t, &call->entry) || empties_cache(call))
 		return call->real ? mt_find_call(call->real, call->a, call->b, call->c)
 				  : plain(call);
 	if (call->real && wraps(call))
@@ -478,9 +498,16 @@ unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
 	return FUNCTION_COUNT;
 }
 
-unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint64_t end)
+unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint64_t end,
+	bool is_libc)
 {
 	unsigned count = 0;
+
+	if (is_libc) {
+		libc_free = hooks[FUNCTION_mt_program_free].address;
+		libc_start = start;
+		libc_end = end;
+	}
 
 	for (int i = 0; i < FUNCTION_COUNT; i++) {
 		if (!hooks[i].original)

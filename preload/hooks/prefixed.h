@@ -3,6 +3,8 @@
 #ifndef MT_PREFIXED_H
 #define MT_PREFIXED_H
 
+#include <stdbool.h>
+
 #include "core/rendezvous.h"
 #include "core/wire.h"
 
@@ -11,8 +13,8 @@ void mt_prefixed_find(void);
 /* The names and hooks of all functions, for entries that shall lead here. Returns how many. */
 unsigned mt_prefixed_hooks(struct mt_wire_hook *);
 /* Entries of functions of one object lead here now: those of the same list that have an original.
- * Returns how many. */
-unsigned mt_prefixed_lead(const struct mt_wire_hook *, uint64_t start, uint64_t end);
+ * is_libc: the object is the C library. Returns how many. */
+unsigned mt_prefixed_lead(const struct mt_wire_hook *, uint64_t start, uint64_t end, bool is_libc);
 
 /* What a function does: where its size stands, and the block that it ends. */
 enum mt_shape {

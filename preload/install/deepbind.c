@@ -25,7 +25,7 @@ void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
 
 enum { FRESH, AT_WORK, DONE, FAILED };
 static uint32_t state;
-static const struct mt_tls *worker; /* whose thread was at it last */
+static const struct mt_thread_local *worker; /* whose thread was at it last */
 static bool refused;
 
 /* What the dynamic linker has mapped from one part of a file. */

@@ -59,7 +59,7 @@ void mt_patched_ask(void)
 		request.hooks = (uint64_t)hooks;
 		request.hook_count = mt_prefixed_hooks(hooks);
 		mt_rendezvous_patches(&request);
-		mt_tracer.patched = mt_prefixed_lead(hooks, start, end);
+		mt_tracer.patched = mt_prefixed_lead(hooks, start, end, false);
 		mt_sys2(SYS_munmap, hooks, HOOKS_BYTES);
 	}
 	if (mt_tracer.patched)

@@ -10,6 +10,7 @@
 #include "preload/hooks/libc_family.h"
 #include "preload/hooks/operators.h"
 #include "preload/hooks/prefixed.h"
+#include "preload/install/allocator.h"
 #include "preload/install/deepbind.h"
 #include "preload/install/patched.h"
 #include "preload/process/allocator.h"
@@ -53,7 +54,7 @@ static void look_up(void)
 		*(void **)&real.free_sized = found.function;
 	if (mt_find_next("free_aligned_sized", &found))
 		*(void **)&real.free_aligned_sized = found.function;
-	mt_allocator_find(&real);
+	mt_install_find_allocator(&real);
 	mt_libc_family_find(&real);
 	mt_prefixed_find();
 	mt_operators_find();

@@ -4,8 +4,6 @@
 
 #include "preload/base/tracer.h"
 
-/* When the real functions have just been looked up, while they cannot yet be called. */
-void mt_allocator_find(const struct mt_real *);
 /* Tells a new segment. slack: usable sizes are worth a call of malloc_usable_size for each
  * block. */
 void mt_allocator_announce(struct mt_wire_header *, bool slack);

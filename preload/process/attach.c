@@ -116,7 +116,9 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 static int connect_to_segment(uint64_t forked_from, bool *uncounted)
 {
 	struct mt_wire_header *h = NULL, copy;
-	int fd = mt_rendezvous(forked_from, uncounted);
+	int fd = !forked_from && mt_installed.segment
+		? mt_installed.segment()
+		: mt_rendezvous(forked_from, uncounted);
 
 	if (fd >= 0) {
 		h = mt_segment_map(fd, &copy);

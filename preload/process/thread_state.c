@@ -173,6 +173,7 @@ static struct mt_thread_state *recycle(int32_t tid, bool silent)
 			continue;
 		if (!mt_swap_if(&t->tid, &old, 0))
 			continue;
+		mt_tls_forget(old);
 		mt_store(&t->leaving, 0);
 		if (t->busy)
 			mt_thread_recover(t);

@@ -99,7 +99,7 @@ static const struct link_map *first_object(void)
 static const struct link_map *unloaded; /* of which no more than its place in the list is left */
 /* In a forked child nobody locks the list: one thread walks it at a time, and none while others
  * unload. */
-static const struct mt_tls *walker;
+static const struct mt_thread_local *walker;
 static uint32_t unloadings;
 static bool blind; /* the child cannot tell what is still there */
 
@@ -232,7 +232,7 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 /* Not one that this signal handler has interrupted: it cannot go on. */
 static void await_walker(void)
 {
-	const struct mt_tls *at;
+	const struct mt_thread_local *at;
 
 	for (int i = 0; i < LOOKS && (at = mt_load(&walker)) && at != &mt_tls; i++)
 		mt_sys_rest(i);
@@ -282,7 +282,7 @@ static void search_nearby(struct search *search)
 static bool walk(struct search *search)
 {
 	for (int i = 0; i < PATIENCE && mt_load(&walker) != &mt_tls; i++) {
-		const struct mt_tls *none = NULL;
+		const struct mt_thread_local *none = NULL;
 		bool mine = mt_swap_if(&walker, &none, &mt_tls);
 		bool alone = mine && !blind && mt_load(&unloadings) <= mt_tls.unloading;
 		bool last = mine && (blind || i == PATIENCE - 1);

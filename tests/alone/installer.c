@@ -4,6 +4,7 @@
 #include "preload/hooks/libc_family.h"
 #include "preload/hooks/operators.h"
 #include "preload/hooks/prefixed.h"
+#include "preload/install/allocator.h"
 #include "preload/process/allocator.h"
 #include "preload/symbols/find.h"
 
@@ -48,7 +49,7 @@ static bool find_real(void)
 #undef FILL
 	fill("syscall", &mt_real_syscall);
 	mt_tracer.real = real;
-	mt_allocator_find(&real);
+	mt_install_find_allocator(&real);
 	mt_libc_family_find(&real);
 	mt_prefixed_find();
 	mt_operators_find();

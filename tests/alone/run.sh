@@ -57,7 +57,7 @@ same_count python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'impor
 same_count perl perl -e 'my %h; $h{$_} = [$_] for 1..20000'
 
 # ---- another installer: the rest of the tracer takes the real functions and the settings from whoever gives them ----
-parts=$(cd "$top" && for source in preload/{base,symbols,segment,unwind,process,record,hooks}/*.c preload/arch/*/{differ,syscall}.c; do
+parts=$(cd "$top" && for source in preload/{base,symbols,segment,unwind,process,record,hooks}/*.c preload/install/allocator.c preload/arch/*/{differ,syscall}.c; do
 	echo "$build/obj/${source%.c}.o"
 done)
 gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -fvisibility=hidden -fno-builtin -I"$top" -shared -Wl,-z,now -Wl,-z,nodelete -o installer.so \

@@ -104,6 +104,15 @@ void mt_arch_differ_choose(void);
 #define MT_ARCH_DIFFER_WAYS 3
 unsigned mt_arch_differ_ways(mt_arch_differ_way *[MT_ARCH_DIFFER_WAYS]); /* how many */
 
+/* The word so many bytes behind the thread pointer. */
+static inline __attribute__((always_inline)) uint32_t mt_arch_thread_word(uint64_t offset)
+{
+	uint32_t word;
+
+	__asm__("movl %%fs:(%1), %0" : "=r"(word) : "r"(offset));
+	return word;
+}
+
 /* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not
  * begun. Returns the value before. */
 static inline uint64_t mt_arch_add(uint64_t *word, uint64_t n)
