@@ -15,6 +15,7 @@ struct mt_arch_registers {
 int mt_arch_get(pid_t thread, struct mt_arch_registers *);
 uint64_t mt_arch_pc(const struct mt_arch_registers *);
 uint64_t mt_arch_sp(const struct mt_arch_registers *);
+uint64_t mt_arch_thread_pointer(const struct mt_arch_registers *);
 bool mt_arch_is_64_bit(const struct mt_arch_registers *);
 /* The system call that the thread is in, or -1. */
 long mt_arch_system_call(const struct mt_arch_registers *);

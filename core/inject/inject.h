@@ -67,20 +67,33 @@ struct mt_tracee_symbol {
 int mt_tracee_find(struct mt_tracee *, const char *module, const char *name,
 	struct mt_tracee_symbol *, struct mt_err *);
 
-/* Calls each for every function that the symbol tables of the executable define, with its address
- * in the process; a function that two tables name comes twice. Returns -ENOENT if the file cannot
- * be read. */
-typedef void mt_tracee_each(void *context, const char *name, const struct mt_tracee_symbol *);
-int mt_tracee_program(struct mt_tracee *, mt_tracee_each *, void *context);
-/* Its mappings as they were when it was opened, by address; false: there are no so many. */
+/* Its mappings by address, as of the last mt_tracee_refresh; false: there are no so many. */
 struct mt_tracee_mapping {
 	uint64_t low, high;
-	bool is_program; /* of the executable's file */
-	bool is_code;    /* can be executed */
+	const char *path; /* until the next refresh; "" when there is none */
+	bool is_program;  /* of the executable's file */
+	bool is_code;     /* can be executed */
 };
 bool mt_tracee_mapping(const struct mt_tracee *, uint32_t index, struct mt_tracee_mapping *);
+/* Reads the mappings again. */
+int mt_tracee_refresh(struct mt_tracee *, struct mt_err *);
+
+/* Calls each for every function that the symbol tables of a mapped file define, with its address in
+ * the process; a function that two tables name comes twice. path is that of its mappings. Returns
+ * -ENOENT if the file cannot be read. */
+typedef void mt_tracee_each(void *context, const char *name, const struct mt_tracee_symbol *);
+int mt_tracee_functions(struct mt_tracee *, const char *path, mt_tracee_each *, void *context);
+/* What the file has that is mapped at the address; -ENOENT: no file, or not so many bytes. */
+int mt_tracee_read_file(struct mt_tracee *, uint64_t address, void *to, size_t size);
+
 /* How many threads mt_tracee_stop has stopped. */
 uint32_t mt_tracee_stopped(const struct mt_tracee *);
+/* While all are stopped: a thread whose pc, or a word of whose stack, is in low to high, exclusive;
+ * 0: there is none. A word that only looks like an address counts. */
+pid_t mt_tracee_inside(struct mt_tracee *, uint64_t low, uint64_t high);
+/* While all are stopped: whether every thread has its number, as the process sees it, so many bytes
+ * behind its thread pointer. */
+bool mt_tracee_has_number_at(struct mt_tracee *, uint64_t offset);
 
 int mt_tracee_read(const struct mt_tracee *, uint64_t address, void *to, size_t size);
 int mt_tracee_write(const struct mt_tracee *, uint64_t address, const void *from, size_t size);

@@ -104,7 +104,6 @@ struct mt_tracee {
 uint64_t mt_inject_now(void);
 /* A short pause between two looks. */
 void mt_inject_pause(unsigned *looks);
-int mt_inject_refresh_maps(struct mt_tracee *, struct mt_err *);
 /* 0, or a sentence if the process has ended or executed another program. */
 int mt_inject_check_alive(const struct mt_tracee *, struct mt_err *);
 

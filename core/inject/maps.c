@@ -101,3 +101,45 @@ int mt_inject_open_map(pid_t pid, const struct mt_inject_map *map)
 	}
 	return fd;
 }
+
+/* ---- for callers ---- */
+
+bool mt_tracee_mapping(const struct mt_tracee *t, uint32_t index, struct mt_tracee_mapping *m)
+{
+	char program[4096];
+
+	if (index >= t->maps.count)
+		return false;
+	mt_proc_link(t->pid, "exe", program, sizeof program);
+	m->low = t->maps.items[index].low;
+	m->high = t->maps.items[index].high;
+	m->path = t->maps.items[index].path;
+	m->is_code = t->maps.items[index].executable;
+	m->is_program = !strcmp(m->path, program);
+	return true;
+}
+
+int mt_tracee_refresh(struct mt_tracee *t, struct mt_err *err)
+{
+	struct mt_inject_maps fresh = {0};
+	int error = mt_inject_read_maps(mt_proc_thread(t->pid), &fresh, err);
+
+	if (error)
+		return error;
+	mt_inject_free_maps(&t->maps);
+	t->maps = fresh;
+	return 0;
+}
+
+int mt_tracee_read_file(struct mt_tracee *t, uint64_t address, void *to, size_t size)
+{
+	const struct mt_inject_map *map = mt_inject_map_at(&t->maps, address);
+	ssize_t n = -1;
+	int fd;
+
+	if (!map || size > map->high - address || (fd = mt_inject_open_map(t->pid, map)) < 0)
+		return -ENOENT;
+	n = pread(fd, to, size, (off_t)(map->offset + (address - map->low)));
+	close(fd);
+	return n == (ssize_t)size ? 0 : -ENOENT;
+}

@@ -53,7 +53,7 @@ struct mt_tracee *mt_tracee_open(pid_t pid, unsigned flags, struct mt_err *err)
 		mt_tracee_close(t);
 		return NULL;
 	}
-	if (mt_inject_refresh_maps(t, err)) {
+	if (mt_tracee_refresh(t, err)) {
 		mt_tracee_close(t);
 		return NULL;
 	}
@@ -70,18 +70,6 @@ int mt_inject_check_alive(const struct mt_tracee *t, struct mt_err *err)
 	if (s.stack_start != t->stack_start)
 		return mt_fail(err, -ESTALE, "process %d has executed another program",
 			(int)t->pid);
-	return 0;
-}
-
-int mt_inject_refresh_maps(struct mt_tracee *t, struct mt_err *err)
-{
-	struct mt_inject_maps fresh = {0};
-	int error = mt_inject_read_maps(mt_proc_thread(t->pid), &fresh, err);
-
-	if (error)
-		return error;
-	mt_inject_free_maps(&t->maps);
-	t->maps = fresh;
 	return 0;
 }
 

@@ -193,7 +193,7 @@ static int settle(struct mt_tracee *t, struct mt_inject_thread *thread, struct m
 			return mt_fail(err, -EAGAIN, "thread %d does not stop", (int)thread->id);
 		if (stands_outside(t, mt_arch_pc(&thread->registers),
 			    mt_arch_sp(&thread->registers), low, low + MT_ARCH_FOOTHOLD_SIZE))
-			return mt_inject_refresh_maps(t, err);
+			return mt_tracee_refresh(t, err);
 		if (mt_inject_now() > end)
 			return mt_fail(err, -ETIMEDOUT,
 				"thread %d of process %d does not come back from a system call",
@@ -367,7 +367,7 @@ int mt_tracee_leave(struct mt_tracee *t, struct mt_err *err)
 {
 	uint64_t end = mt_inject_now() + MT_INJECT_CALL_NS;
 	unsigned looks = 400;
-	int error = mt_inject_refresh_maps(t, err);
+	int error = mt_tracee_refresh(t, err);
 
 	if (!error && !t->place.foothold)
 		error = find_foothold(t, err);

@@ -161,31 +161,15 @@ int mt_tracee_find(struct mt_tracee *t, const char *module, const char *name,
 		has_module ? ", or its file cannot be read" : "");
 }
 
-/* ---- the executable ---- */
+/* ---- all functions ---- */
 
-int mt_tracee_program(struct mt_tracee *t, mt_tracee_each *each, void *context)
+int mt_tracee_functions(struct mt_tracee *t, const char *path, mt_tracee_each *each, void *context)
 {
-	char program[4096];
 	int result = -ENOENT;
 
-	mt_proc_link(t->pid, "exe", program, sizeof program);
 	for (uint32_t i = 0; i < t->maps.count; i++)
-		if (t->maps.items[i].executable && !strcmp(t->maps.items[i].path, program)
+		if (t->maps.items[i].executable && !strcmp(t->maps.items[i].path, path)
 			&& mt_inject_symbols(t, &t->maps.items[i], each, context) == 0)
 			result = 0;
 	return result;
-}
-
-bool mt_tracee_mapping(const struct mt_tracee *t, uint32_t index, struct mt_tracee_mapping *m)
-{
-	char program[4096];
-
-	if (index >= t->maps.count)
-		return false;
-	mt_proc_link(t->pid, "exe", program, sizeof program);
-	m->low = t->maps.items[index].low;
-	m->high = t->maps.items[index].high;
-	m->is_code = t->maps.items[index].executable;
-	m->is_program = !strcmp(t->maps.items[index].path, program);
-	return true;
 }

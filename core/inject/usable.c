@@ -194,7 +194,7 @@ pid_t mt_tracee_borrow(struct mt_tracee *t, pid_t wanted, unsigned deadline_ms, 
 		int error = mt_inject_check_alive(t, err);
 
 		if (!error)
-			error = mt_inject_refresh_maps(t, err);
+			error = mt_tracee_refresh(t, err);
 		if (error)
 			return error;
 		mt_inject_ready_walker(t);
@@ -208,4 +208,36 @@ pid_t mt_tracee_borrow(struct mt_tracee *t, pid_t wanted, unsigned deadline_ms, 
 	} while (!t->all_stopped && mt_inject_now() < end);
 	return mt_fail(err, -ETIMEDOUT, "no thread of process %d can make a call: %s", (int)t->pid,
 		why.text);
+}
+
+/* ---- what threads are ---- */
+
+/* The last number of the line is that in the innermost PID namespace. */
+static uint32_t own_number(const struct mt_inject_thread *thread)
+{
+	char status[8192], *at, *end;
+
+	mt_proc_read(thread->id, "status", status, sizeof status);
+	at = strstr(status, "\nNSpid:");
+	if (!at)
+		return (uint32_t)thread->id;
+	at[strcspn(at + 1, "\n") + 1] = '\0';
+	end = strrchr(at, '\t');
+	return end ? (uint32_t)strtoul(end + 1, NULL, 10) : (uint32_t)thread->id;
+}
+
+bool mt_tracee_has_number_at(struct mt_tracee *t, uint64_t offset)
+{
+	for (uint32_t i = 0; i < t->thread_count; i++) {
+		struct mt_inject_thread *thread = t->threads[i];
+		uint64_t base = mt_arch_thread_pointer(&thread->registers);
+		uint32_t number;
+
+		if (thread->state != MT_INJECT_STOPPED)
+			continue;
+		if (mt_tracee_read(t, base + offset, &number, sizeof number)
+			|| number != own_number(thread))
+			return false;
+	}
+	return true;
 }

@@ -110,7 +110,7 @@ static void avoid_in(struct mt_tracee *t, const struct mt_inject_map *code, cons
 int mt_tracee_avoid_usual(struct mt_tracee *t, struct mt_err *err)
 {
 	char program[4096];
-	int error = mt_inject_refresh_maps(t, err);
+	int error = mt_tracee_refresh(t, err);
 
 	if (error)
 		return error;

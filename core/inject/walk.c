@@ -251,3 +251,37 @@ const struct mt_inject_range *mt_inject_search(struct mt_tracee *t, uint64_t sp)
 	free(s.words);
 	return found;
 }
+
+/* ---- all threads ---- */
+
+static bool has_word(struct mt_tracee *t, uint64_t sp, uint64_t low, uint64_t high)
+{
+	struct search s = read_stack(t, sp);
+	bool found = false;
+
+	for (size_t i = 0; i < s.count && !found; i++)
+		found = s.words[i] - low < high - low;
+	free(s.words);
+	return found;
+}
+
+/* A word of the stack stands for a return address and for the pc in a signal frame alike. */
+pid_t mt_tracee_inside(struct mt_tracee *t, uint64_t low, uint64_t high)
+{
+	for (uint32_t i = 0; i < t->thread_count; i++) {
+		struct mt_inject_thread *thread = t->threads[i];
+		struct mt_inject_wait w = {.is_waiting = true};
+
+		if (thread->state == MT_INJECT_STOPPED) {
+			w.pc = mt_arch_pc(&thread->registers);
+			w.sp = mt_arch_sp(&thread->registers);
+		} else if (thread->state == MT_INJECT_HELD) {
+			mt_inject_read_wait(t, thread->id, &w);
+		} else {
+			continue;
+		}
+		if (!w.is_waiting || w.pc - low < high - low || has_word(t, w.sp, low, high))
+			return thread->id;
+	}
+	return 0;
+}

@@ -22,6 +22,10 @@ uint64_t mt_arch_sp(const struct mt_arch_registers *r)
 {
 	return r->all.rsp;
 }
+uint64_t mt_arch_thread_pointer(const struct mt_arch_registers *r)
+{
+	return r->all.fs_base;
+}
 bool mt_arch_is_64_bit(const struct mt_arch_registers *r)
 {
 	return r->all.cs == USER_CODE_64;
