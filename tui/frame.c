@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define ROWS_MIN 10
 #define NOT_SEEN " not seen: "
@@ -216,12 +217,32 @@ static const char *fitting(const char *command, int room)
 	return name;
 }
 
+#define ATTACHED_COLUMNS 120 /* that have room for when it was */
+
+/* Of a process that memtui came to while it ran: the totals begin then. */
+static void describe_attach(char *out, size_t size, const struct mt_info *info, int columns)
+{
+	time_t seconds = (time_t)(info->start_unix_ns / 1000000000u);
+	struct tm parts;
+	char when[16];
+
+	*out = '\0';
+	if (info->origin != MT_ORIGIN_ATTACHED)
+		return;
+	if (columns >= ATTACHED_COLUMNS && gmtime_r(&seconds, &parts)
+		&& strftime(when, sizeof when, "%H:%M:%SZ", &parts))
+		snprintf(out, size, ", recorded since it was attached at %s", when);
+	else
+		snprintf(out, size, ", attached");
+}
+
 static void draw_title(struct mt_app *app, int columns)
 {
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[17] = "~", pid[96], others[64] = "";
+	char right[128], lost_text[48], count[16], wall[17] = "~", pid[160], others[64] = "";
+	char attached[64];
 	char state[40] = "", processes[MT_NUMBER_OF_LEN], key[16];
 	bool about = mt_info_estimates_times(info);
 	int used, width, room;
@@ -242,6 +263,7 @@ static void draw_title(struct mt_app *app, int columns)
 	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
 	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);
+	describe_attach(attached, sizeof attached, info, columns);
 	pid[0] = 0;
 	if (d->live && d->client && !d->recorder_gone && mt_client_others(d->client))
 		snprintf(others, sizeof others, " +%u more", mt_client_others(d->client));
@@ -251,10 +273,10 @@ static void draw_title(struct mt_app *app, int columns)
 			mt_app_lives_on(app) == 1 ? "s" : "",
 			mt_action_key(MT_ACTION_PROCESSES, key));
 	if (columns >= 60)
-		snprintf(pid, sizeof pid, "  pid %u%s",
+		snprintf(pid, sizeof pid, "  pid %u%s%s",
 			info->pid || !d->client ? info->pid
 						: (unsigned)mt_client_entry(d->client)->program,
-			others);
+			attached, others);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
 	room = columns - used - width - (int)strlen(pid) - 1;
 	used += mt_draw(app->screen, 0, used, room, MT_ROLE_TITLE,

@@ -157,7 +157,9 @@ static void begin_text(char *out, size_t len, const struct mt_profile *p)
 	const struct mt_info *info = &p->info;
 	size_t used = (size_t)snprintf(out, len, "process %u", info->pid);
 
-	if (used < len && info->parent)
+	if (used < len && info->origin == MT_ORIGIN_ATTACHED)
+		used += (size_t)snprintf(out + used, len - used, " attached; " MT_BEFORE_ATTACH);
+	else if (used < len && info->parent)
 		used += (size_t)snprintf(out + used, len - used, " %s by %u",
 			info->origin == MT_ORIGIN_FORKED ? "forked" : "started", info->parent);
 	struct mt_buffer words = {0};

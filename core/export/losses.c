@@ -45,6 +45,7 @@ static enum mt_loss_kind of_info(size_t offset)
 	case offsetof(struct mt_info, ambiguous): return MT_LOSS_DOUBTS;
 	case offsetof(struct mt_info, forked_children): return MT_LOSS_NONE; /* blind spots */
 	case offsetof(struct mt_info, inherited_frees):
+	case offsetof(struct mt_info, freed_before_attach):
 	case offsetof(struct mt_info, unrecorded_frees): return MT_LOSS_NOTE;
 	case offsetof(struct mt_info, implied_unmaps):
 	case offsetof(struct mt_info, log_dropped): return MT_LOSS_LOST;

@@ -20,6 +20,8 @@ enum mt_loss_kind mt_loss_kind(uint32_t loss);
 uint64_t mt_loss_value(uint32_t loss, const struct mt_info *);
 /* "1 stack that could not be followed to the end", "1,234 stacks that …" */
 #define MT_LOSS_LEN 192
+/* Of a recording that began in a process that ran already. */
+#define MT_BEFORE_ATTACH "what it allocated before is not in the totals"
 void mt_loss_text(char out[MT_LOSS_LEN], uint32_t loss, const struct mt_info *);
 
 #endif

@@ -193,6 +193,8 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 	put_note(part, errors->inherited, "free",
 		part->whole->info.origin == MT_ORIGIN_FORKED
 			? "of blocks from before the fork: no errors"
+			: part->whole->info.origin == MT_ORIGIN_ATTACHED
+			? "of blocks from before memtui was attached: no errors"
 			: "of blocks from before the recording began: no errors");
 	put_note(part, errors->left_out, "free",
 		"of addresses that were never allocated: not shown, because filters select "
@@ -301,6 +303,7 @@ static void put_json_error(struct mt_json *json, struct part *part, const struct
 static void put_json(struct part *part, const struct mt_errors *errors, uint64_t end)
 {
 	struct mt_json json = {.out = part->report->out};
+	bool attached = part->whole->info.origin == MT_ORIGIN_ATTACHED;
 
 	mt_json_open(&json, '{');
 	for (int i = 0; i < MT_ERROR_TYPE_COUNT; i++) {
@@ -310,7 +313,8 @@ static void put_json(struct part *part, const struct mt_errors *errors, uint64_t
 		mt_json_put_number(&json, "not_sure", errors->unsure[i]);
 		mt_json_close(&json, '}');
 	}
-	mt_json_put_number(&json, "inherited_frees", errors->inherited);
+	mt_json_put_number(&json, "inherited_frees", attached ? 0 : errors->inherited);
+	mt_json_put_number(&json, "freed_before_attach", attached ? errors->inherited : 0);
 	mt_json_put_number(&json, "left_out_by_filter", errors->left_out);
 	mt_json_put_number(&json, "not_looked_into", errors->untold);
 	mt_json_put_seconds(&json, "history_from_seconds", part->whole->info.history_from_ns);

@@ -1,5 +1,6 @@
 #include "core/export/blind.h"
 #include "core/export/command_line.h"
+#include "core/export/losses.h"
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/resident.h"
@@ -349,6 +350,8 @@ static void put_process(const struct mt_report *report)
 		snprintf(parent, sizeof parent, " by %u", info->parent);
 	if (!info->pid)
 		snprintf(text, sizeof text, "unknown");
+	else if (info->origin == MT_ORIGIN_ATTACHED)
+		snprintf(text, sizeof text, "%u, attached while it ran", info->pid);
 	else if (info->root == info->pid)
 		snprintf(text, sizeof text, "%u, the session's root", info->pid);
 	else if (info->root)
@@ -359,6 +362,18 @@ static void put_process(const struct mt_report *report)
 		snprintf(text, sizeof text, "%u", info->pid);
 	put_line(report, "process", text);
 	put_exit_status(report);
+}
+
+static void put_start(const struct mt_report *report)
+{
+	char start[40], text[160];
+
+	mt_report_start_time(start, report->profile);
+	snprintf(text, sizeof text, "it was attached at %s; " MT_BEFORE_ATTACH, start);
+	if (report->profile->info.origin == MT_ORIGIN_ATTACHED)
+		put_line(report, "recorded since", text);
+	else
+		put_line(report, "started", start);
 }
 
 static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
@@ -466,15 +481,17 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 {
 	const struct mt_info *info = &report->profile->info;
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
-	char text[MT_NUMBER_EXACT_LEN], start[40];
+	char text[MT_NUMBER_EXACT_LEN];
 
 	put_line(report, "command", command);
 	free(command);
 	put_process(report);
-	mt_report_start_time(start, report->profile);
-	put_line(report, "started", start);
+	put_start(report);
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
-	put_line(report, mt_report_is_whole(report) && !info->stopped ? "ran for" : "recorded for",
+	put_line(report,
+		mt_report_is_whole(report) && !info->stopped && info->origin != MT_ORIGIN_ATTACHED
+			? "ran for"
+			: "recorded for",
 		text);
 #define X(name, words, unit) \
 	put_total(report, words, unit, totals->name, \

@@ -1,4 +1,5 @@
 #include "core/export/command_line.h"
+#include "core/export/losses.h"
 #include "core/export/metric_columns.h"
 #include "core/export/resident.h"
 
@@ -64,7 +65,12 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	free(command);
 	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
 	mt_report_start_time(start, report->profile);
-	if (info->pid)
+	if (info->origin == MT_ORIGIN_ATTACHED)
+		fprintf(out,
+			"\nprocess %u, recorded since it was attached at %s, for %s; " MT_BEFORE_ATTACH
+			"\n\n",
+			info->pid, start, n[0]);
+	else if (info->pid)
 		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start,
 			n[0]);
 	else

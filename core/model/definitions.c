@@ -125,7 +125,7 @@ static const struct mt_named process_fields[] = {
 	FIELD(start_unix_ns, UINT64_MAX),
 	FIELD(parent, UINT32_MAX),
 	FIELD(root, UINT32_MAX),
-	FIELD(origin, MT_ORIGIN_FORKED),
+	FIELD(origin, MT_ORIGIN_ATTACHED),
 	FIELD(images_before, UINT32_MAX),
 	FIELD(clock, UINT32_MAX),
 	FIELD(usable_rule, MT_USABLE_ALWAYS),

@@ -70,7 +70,7 @@ static void get_positional(struct mt_cursor *c, struct told *told)
 	struct mt_info *info = &told->info;
 
 #define X(name, words) info->name = mt_cursor_varint(c);
-	MT_INFO_COUNTS(X)
+	MT_INFO_COUNTS_UNNAMED(X)
 #undef X
 	info->start_unix_ns = mt_cursor_varint(c);
 	info->pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);

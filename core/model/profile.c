@@ -10,9 +10,10 @@
 
 const char *mt_origin_name(unsigned origin)
 {
-	return origin == MT_ORIGIN_EXECUTED  ? "exec"
-		: origin == MT_ORIGIN_FORKED ? "fork"
-					     : "unknown";
+	return origin == MT_ORIGIN_EXECUTED    ? "exec"
+		: origin == MT_ORIGIN_FORKED   ? "fork"
+		: origin == MT_ORIGIN_ATTACHED ? "attach"
+					       : "unknown";
 }
 
 void mt_profile_init(struct mt_profile *p)

@@ -136,8 +136,9 @@ struct mt_log_entry {
 };
 
 /* Totals and losses of the whole run. One list feeds info, JSON and the trace; words of what is
- * missing have [one|several] where they differ. */
-#define MT_INFO_COUNTS(X) \
+ * missing have [one|several] where they differ. The first part is that of traces before version 8,
+ * which have the numbers in this order and without names: it does not change any more. */
+#define MT_INFO_COUNTS_UNNAMED(X) \
 	X(allocations, "successful malloc, calloc, memalign, new …") \
 	X(frees, "frees of known blocks, reallocs not counted") \
 	X(reallocations, "reallocs of a live block") \
@@ -175,8 +176,11 @@ struct mt_log_entry {
 		"[mapping, call or marker|mappings, calls and markers] dropped: the list is " \
 		"full") \
 	X(arenas, "arenas of glibc's malloc, as last seen")
+#define MT_INFO_COUNTS(X) \
+	MT_INFO_COUNTS_UNNAMED(X) \
+	X(freed_before_attach, "free[|s] of [a block|blocks] allocated before memtui was attached")
 
-enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED };
+enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED, MT_ORIGIN_ATTACHED };
 
 struct mt_info {
 #define X(name, words) uint64_t name;
@@ -271,16 +275,20 @@ static inline bool mt_info_knows_leaks(const struct mt_info *info)
  * running program. A free that finds no block may then be of one of these, and is no error. */
 static inline bool mt_info_begins_within(const struct mt_info *info)
 {
-	return info->origin == MT_ORIGIN_FORKED || info->inherited_frees;
+	return info->origin == MT_ORIGIN_FORKED || info->origin == MT_ORIGIN_ATTACHED
+		|| info->inherited_frees;
 }
 /* What frees count in that find no block, where no block may be missing for another reason. */
 static inline uint64_t *mt_info_unfound(struct mt_info *info)
 {
-	return mt_info_begins_within(info) ? &info->inherited_frees : &info->unknown_frees;
+	return info->origin == MT_ORIGIN_ATTACHED ? &info->freed_before_attach
+		: mt_info_begins_within(info)     ? &info->inherited_frees
+						  : &info->unknown_frees;
 }
 static inline uint64_t mt_info_unfound_frees(const struct mt_info *info)
 {
-	return info->unknown_frees + info->inherited_frees + info->unrecorded_frees;
+	return info->unknown_frees + info->inherited_frees + info->freed_before_attach
+		+ info->unrecorded_frees;
 }
 
 /* Whether all times are estimates, to be shown with a '~'. */
@@ -462,6 +470,6 @@ static inline bool mt_profile_is_estimated(const struct mt_profile *p, const str
 {
 	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
-const char *mt_origin_name(unsigned origin); /* "exec", "fork", "unknown" */
+const char *mt_origin_name(unsigned origin); /* "exec", "fork", "attach", "unknown" */
 
 #endif

@@ -28,8 +28,8 @@ static uint64_t losses(const struct mt_info *info)
 {
 	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks
 		+ info->ambiguous + info->invalid_records + info->forked_children
-		+ info->unrecorded_frees + info->maps + info->unmaps + info->lossy_ns
-		+ info->arenas;
+		+ info->unrecorded_frees + info->maps + info->unmaps + info->lossy_ns + info->arenas
+		+ info->freed_before_attach;
 }
 
 void mt_image_write_out(struct mt_image *i)

@@ -71,6 +71,27 @@ static void implies_frees(void **state)
 	assert_int_equal(info->leaked_bytes, 12);
 }
 
+/* A block that nobody saw allocated is one from before, also if a realloc moves it. */
+static void counts_from_the_attach_on(void **state)
+{
+	struct fixture *f = *state;
+
+	f->profile.info.origin = MT_ORIGIN_ATTACHED;
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_FREE, 200, 0x2000, 0);
+	event(f, 0, MT_RECORD_RELEASE, 300, 0x3000, 0);
+	event(f, 0, MT_RECORD_REALLOC, 400, 0x4000, 30);
+	event(f, 0, MT_RECORD_FREE, 500, 0x1000, 0);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->freed_before_attach, 2);
+	assert_int_equal(info->unknown_frees + info->inherited_frees + info->implied_frees, 0);
+	assert_int_equal(info->invalid_records + info->lost_events, 0);
+	assert_int_equal(info->allocations, 2);
+	assert_int_equal(info->frees, 1);
+	assert_int_equal(info->leaked_bytes, 30);
+}
+
 static void reallocates(void **state)
 {
 	struct fixture *f = *state;
@@ -976,9 +997,9 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings),
-		CASE(counts_ambiguous), CASE(implies_frees), CASE(reallocates),
-		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
-		CASE(maps_of_large_pages), CASE(takes_unmaps_back), CASE(remaps),
+		CASE(counts_ambiguous), CASE(implies_frees), CASE(counts_from_the_attach_on),
+		CASE(reallocates), CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps),
+		CASE(maps), CASE(maps_of_large_pages), CASE(takes_unmaps_back), CASE(remaps),
 		CASE(remaps_shares), CASE(remaps_to_more), CASE(remaps_what_stays),
 		CASE(remaps_anything), CASE(logs), CASE(pauses), CASE(slack), CASE(walks_tick),
 		CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),

@@ -402,6 +402,30 @@ static void ask(struct heap *h, const struct mt_source *source, uint64_t least)
 	mt_filter_free(filter);
 }
 
+/* Of a process that memtui came to, a free without a block is of one from before; a second free of
+ * a block that was seen is as wrong as ever. */
+static void ask_attached(struct mt_profile *profile, const struct mt_source *source)
+{
+	struct mt_errors all = {0}, attached = {0};
+	struct mt_err err = {0};
+	uint64_t without_block = 0;
+
+	assert_int_equal(mt_errors_find(&all, source, NULL, &err), 0);
+	profile->info.origin = MT_ORIGIN_ATTACHED;
+	assert_int_equal(mt_errors_find(&attached, source, NULL, &err), 0);
+	profile->info.origin = MT_ORIGIN_EXECUTED;
+	for (uint32_t i = 0; i < all.count; i++)
+		without_block += all.items[i].type == MT_ERROR_UNKNOWN_FREE
+			&& all.items[i].group == MT_NO_GROUP;
+	for (uint32_t i = 0; i < attached.count; i++)
+		assert_true(attached.items[i].type != MT_ERROR_UNKNOWN_FREE
+			|| attached.items[i].group != MT_NO_GROUP);
+	assert_true(attached.inherited >= without_block);
+	assert_int_equal(attached.sum[MT_ERROR_DOUBLE_FREE], all.sum[MT_ERROR_DOUBLE_FREE]);
+	mt_errors_free(&all);
+	mt_errors_free(&attached);
+}
+
 static void test_random(void **state)
 {
 	struct heap *h = malloc(sizeof *h);
@@ -432,6 +456,7 @@ static void test_random(void **state)
 		profile.info.unrecorded_frees = h->unrecorded;
 		ask(h, &source, 0);
 		ask(h, &source, 16 + 8 * pick(h, 3));
+		ask_attached(&profile, &source);
 		mt_trace_reader_free(source.reader);
 		mt_profile_free(&profile);
 		mt_symbols_free(&symbols);
