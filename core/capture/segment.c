@@ -95,7 +95,8 @@ static int choose_sizes(struct mt_segment *s, uint64_t limit, uint64_t file_limi
 
 static int create_file(struct mt_segment *s, struct mt_err *err)
 {
-	s->fd = memfd_create("memtui-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->fd < 0)
+		s->fd = memfd_create("memtui-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0)
 		return mt_fail(err, -errno, "cannot create shared memory: %s", strerror(errno));
 	if (ftruncate(s->fd, (off_t)s->size) < 0
@@ -167,9 +168,15 @@ static int hold_alive(struct mt_segment *s, struct mt_alive *alive, struct mt_er
 int mt_segment_create(struct mt_segment *s, const struct mt_segment_options *o,
 	struct mt_alive *alive, struct mt_err *err)
 {
+	return mt_segment_create_in(s, -1, o, alive, err);
+}
+
+int mt_segment_create_in(struct mt_segment *s, int fd, const struct mt_segment_options *o,
+	struct mt_alive *alive, struct mt_err *err)
+{
 	int error;
 
-	*s = (struct mt_segment){.fd = -1};
+	*s = (struct mt_segment){.fd = fd};
 	error = choose_sizes(s, o->address_limit, o->file_limit ? o->file_limit : RLIM_INFINITY,
 		err);
 	if (!error && (error = create_file(s, err)) == 0) {

@@ -55,6 +55,9 @@ struct mt_segment {
 /* alive: borrowed; may be NULL in tests. */
 int mt_segment_create(struct mt_segment *, const struct mt_segment_options *,
 	struct mt_alive *alive, struct mt_err *err);
+/* The same in a memfd that the process has made, of any size and open to seals. Takes fd. */
+int mt_segment_create_in(struct mt_segment *, int fd, const struct mt_segment_options *,
+	struct mt_alive *alive, struct mt_err *err);
 /* Tells the tracer in order that nobody reads any more. */
 void mt_segment_leave(struct mt_segment *);
 void mt_segment_free(struct mt_segment *);

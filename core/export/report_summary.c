@@ -66,10 +66,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
 	mt_report_start_time(start, report->profile);
 	if (info->origin == MT_ORIGIN_ATTACHED)
-		fprintf(out,
-			"\nprocess %u, recorded since it was attached at %s, for %s; " MT_BEFORE_ATTACH
-			"\n\n",
-			info->pid, start, n[0]);
+		fprintf(out, "\nprocess %u, recorded since it was attached at %s, for %s; %s\n\n",
+			info->pid, start, n[0], MT_BEFORE_ATTACH);
 	else if (info->pid)
 		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start,
 			n[0]);

@@ -314,6 +314,14 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 		atomic_fetch_sub(&r->root_images, 1);
 }
 
+/* A process that was attached is to be left as it was, too. */
+static void want_detach(struct mt_recorder *r)
+{
+	if (!mt_recorder_is_attached(r) || atomic_exchange(&r->detach_due, true))
+		return;
+	mt_recorder_notify(r);
+}
+
 static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 {
 	struct mt_recorder *r = d->recorder;
@@ -325,8 +333,10 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 	d->images[d->count++] = p->image;
 	mt_segment_join(mt_image_segment(p->image), &d->turns);
 	atomic_store(&r->image_count, d->count);
-	if (p == r->root && !begin(d, p->image))
+	if (p == r->root && !begin(d, p->image)) {
 		end_image(d, p->image, MT_STATUS_UNKNOWN, false);
+		want_detach(r);
+	}
 }
 
 static void take_note(struct drain *d, struct mt_note *note)
@@ -372,6 +382,8 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	if (mt_image_process(image) == d->recorder->root && err.code)
 		/* nothing can be written where the root's trace is */
 		atomic_store(&d->recorder->stopping, true);
+	if (mt_image_process(image) == d->recorder->root)
+		want_detach(d->recorder);
 	mt_image_set_stopped(image);
 	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
@@ -390,7 +402,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		show(d, image);
 	}
 	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image)
-		|| (d->deadline && now >= d->deadline)) {
+		|| (d->deadline && now >= d->deadline && !mt_recorder_is_attached(d->recorder))) {
 		stop_image(d, image);
 		return true;
 	}
@@ -488,8 +500,12 @@ static void drain_once(struct drain *d)
 	uint32_t least = d->count ? mt_image_segment(d->images[0])->sizes.records / 8 : 1;
 	uint64_t notes_at = mt_clock_monotonic_ns() + NOTES_NS;
 
-	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline)
-		atomic_store(&d->recorder->stopping, true);
+	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline) {
+		if (mt_recorder_is_attached(d->recorder)) /* it is recorded until it is detached */
+			want_detach(d->recorder);
+		else
+			atomic_store(&d->recorder->stopping, true);
+	}
 	for (uint32_t i = 0, left = d->count; left && i < d->count; left--) {
 		if (!tend(d, d->images[i], &records))
 			i++;

@@ -27,7 +27,9 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	i->profile.info.parent = (uint32_t)process->parent;
 	i->profile.info.root = (uint32_t)r->program;
 	i->profile.info.images_before = process->set_aside;
-	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED : MT_ORIGIN_EXECUTED;
+	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED
+		: offer->attached              ? MT_ORIGIN_ATTACHED
+					       : MT_ORIGIN_EXECUTED;
 	mt_image_add_arguments(i);
 	mt_model_init(&i->model, &i->profile);
 	i->sampler = offer->sampler;

@@ -21,8 +21,9 @@ enum mt_notice_type {
 	MT_NOTICE_REFUSED,
 	MT_NOTICE_EXITED, /* the root */
 	MT_NOTICE_TROUBLE,
-	MT_NOTICE_PROCESS, /* an image is complete, or a process went untraced */
-	MT_NOTICE_GOES_ON, /* root ended and complete; others live */
+	MT_NOTICE_PROCESS,  /* an image is complete, or a process went untraced */
+	MT_NOTICE_GOES_ON,  /* root ended and complete; others live */
+	MT_NOTICE_DETACHED, /* the process runs on as before; err: what of the tracer stays in it */
 	MT_NOTICE_FINISHED,
 };
 struct mt_notice {
@@ -53,6 +54,8 @@ enum mt_message_type {
 	MT_MESSAGE_PAUSE,    /* a: 1 paused */
 	/* a: 1 those that have ended, too -> mt_session_process each, then an empty mt_welcome */
 	MT_MESSAGE_PROCESSES,
+	/* ends a recording that was attached -> mt_detached once the process is as before */
+	MT_MESSAGE_DETACH,
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -67,14 +70,22 @@ struct mt_welcome {
 	struct mt_session_entry entry;
 };
 
+struct mt_detached {
+	uint64_t magic;
+	int32_t status; /* -EINVAL: nobody has attached it; else an errno, with a sentence */
+	char text[256]; /* what of the tracer stays */
+};
+
 /* ---- starting (launch.c, output.c) ---- */
 struct mt_launch {
-	char *path;    /* what is executed, absolute */
+	char *path;    /* what is executed, or what the process executes that runs; absolute */
 	char *library; /* libmemtui.so, absolute */
+	char *attached_library; /* libmemtui-attached.so beside it, which may be missing */
 	struct rlimit address_space, data, stack, file_size,
 		files; /* as the program shall have them */
 };
-/* Finds the program and the library, and says why they cannot be recorded. */
+/* Finds the program, or the process that runs, and the library, and says why they cannot be
+ * recorded. */
 int mt_launch_prepare(struct mt_launch *, const struct mt_session_options *, struct mt_err *err);
 void mt_launch_free(struct mt_launch *);
 /* The environment of the program: LD_PRELOAD and MEMTUI_SESSION set, the rest as is; pty: but for
@@ -191,7 +202,7 @@ struct mt_offer {
 	struct mt_segment segment;
 	struct mt_timebase clock;
 	uint64_t start_unix_ns;
-	bool forked;
+	bool forked, attached;
 	bool paused;     /* when it was given */
 	uint32_t pauses; /* of the recorder, before */
 	char program_path[4096], directory[4096];
@@ -253,7 +264,9 @@ struct mt_recorder {
 	_Atomic uint32_t image_count; /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
 	_Atomic bool names_given_up; /* a file system did not answer */
-	_Atomic bool gave_up; /* a thread cannot go on: the session ends before the program */
+	/* the session ends before the program: a thread cannot go on, or it was detached */
+	_Atomic bool gave_up;
+	_Atomic bool detach_due; /* of an attached one: its time or its room is over */
 	/* how often a person has paused it: counted before any image sees it */
 	_Atomic uint32_t pauses;
 	_Atomic uint32_t turns;
@@ -265,12 +278,21 @@ struct mt_recorder {
 _Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_launch *,
 	int report_fd);
 void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its sleep */
-int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
+/* In the memfd fd, which it takes, or, if that is -1, in a new one. */
+int mt_recorder_new_segment(struct mt_recorder *, pid_t, int fd, struct mt_segment *,
+	struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
 void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, const struct mt_err *);
 /* A thread cannot go on. Ends the session in order: the traces are completed, the front is told
  * why, and the program runs on unrecorded. */
 void mt_recorder_give_up(struct mt_recorder *, const struct mt_err *);
+/* Takes the tracer out of the root, which runs on, and ends the session in order. The service. */
+int mt_recorder_detach(struct mt_recorder *, struct mt_err *err);
+/* Whether the root was there before us, so that it is no child of ours. */
+static inline bool mt_recorder_is_attached(const struct mt_recorder *r)
+{
+	return r->options->attach != 0;
+}
 /* Of all processes, those of which no trace tells. */
 uint32_t mt_recorder_untraced(struct mt_recorder *);
 void mt_recorder_send_notice(struct mt_recorder *, struct mt_notice *);
@@ -295,6 +317,17 @@ char *mt_service_session(const struct mt_recorder *);
 struct mt_service;
 struct mt_service *mt_service_new(struct mt_recorder *);
 void *mt_service_run(void *service); /* takes it */
+
+/* ---- a process that runs already (attach.c; doc/attach.md) ---- */
+/* Begins the recording in the process that already runs, r->root: all or nothing. err says in one
+ * sentence why not. Called once, before anything is drained and before the service thread runs. */
+int mt_attach_begin(struct mt_recorder *, struct mt_err *err);
+/* Takes the tracer out of the root again, as far as that is possible; err says what stays. The
+ * process runs on. */
+int mt_attach_end(struct mt_recorder *, struct mt_err *err);
+/* In offer.c, called by mt_attach_begin: gives the root a segment in the memory of fd (a memfd that
+ * the process has made), as mt_offer_answer does for one who asks. Takes fd. */
+int mt_offer_attached(struct mt_recorder *, int fd, struct mt_err *err);
 
 /* What a tracer's request comes to (offer.c). peer: whose socket it is. */
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);

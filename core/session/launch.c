@@ -1,4 +1,5 @@
 /* Can this program be recorded, and how is it started? */
+#include "core/inject/inject.h"
 #include "core/session/internal.h"
 #include "core/session/target.h"
 
@@ -101,8 +102,9 @@ static char *beside_executable(const char *tail)
 	return mt_format("%.*s/%s", (int)(slash - self), self, tail);
 }
 
-static int find_library(struct mt_launch *l, const char *given, struct mt_err *err)
+static int find_library(struct mt_launch *l, const struct mt_session_options *o, struct mt_err *err)
 {
+	const char *given = o->library;
 	char *candidates[] = {given ? mt_strdup(given) : beside_executable("libmemtui.so"),
 		given ? NULL : beside_executable("../lib/memtui/libmemtui.so"),
 		given ? NULL : mt_strdup(MT_PREFIX "/lib/memtui/libmemtui.so")};
@@ -117,7 +119,9 @@ static int find_library(struct mt_launch *l, const char *given, struct mt_err *e
 			"%s: the tracer's library was not found; build or install "
 			"memtui completely",
 			given ? given : "libmemtui.so");
-	if (strpbrk(l->library, ": "))
+	l->attached_library = mt_format("%.*s/libmemtui-attached.so",
+		(int)(strrchr(l->library, '/') - l->library), l->library);
+	if (!o->attach && strpbrk(l->library, ": "))
 		return mt_fail(err, -EINVAL,
 			"%s: the dynamic linker cannot preload a library whose path "
 			"has a colon or a space; install memtui elsewhere",
@@ -360,15 +364,42 @@ static int check_limits(struct mt_launch *l, struct mt_err *err)
 	return 0;
 }
 
+/* ---- a process that runs ---- */
+
+/* Nothing of the process is touched. A system-call filter is judged by who makes calls in it. */
+static int check_process(struct mt_launch *l, pid_t pid, struct mt_err *err)
+{
+	struct mt_tracee *tracee = mt_tracee_open(pid, MT_TRACEE_SECCOMP, err);
+	char path[PATH_MAX];
+
+	if (!tracee)
+		return err->code;
+	mt_tracee_close(tracee);
+	if (mt_process_maps_library(pid, "/libmemtui.so"))
+		return mt_fail(err, -EBUSY,
+			"process %d has loaded memtui's tracer already: it was started by memtui, "
+			"or records itself",
+			(int)pid);
+	mt_proc_executed(pid, path, sizeof path);
+	if (!*path && !mt_proc_link(pid, "exe", path, sizeof path))
+		return mt_fail(err, -ENOENT, "process %d: its program is not known", (int)pid);
+	l->path = mt_strdup(path);
+	return 0;
+}
+
 int mt_launch_prepare(struct mt_launch *l, const struct mt_session_options *o, struct mt_err *err)
 {
 	int error;
 
 	*l = (struct mt_launch){0};
-	if ((error = find_program(&l->path, o->argv[0], err)) == 0
-		&& (error = check_file(l->path, 0, err)) == 0 && (error = check_limits(l, err)) == 0
-		&& (error = check_proc(err)) == 0)
-		error = find_library(l, o->library, err);
+	if ((error = check_proc(err)) == 0) {
+		if (o->attach)
+			error = check_process(l, o->attach, err);
+		else if ((error = find_program(&l->path, o->argv[0], err)) == 0)
+			error = check_file(l->path, 0, err);
+	}
+	if (!error && (error = check_limits(l, err)) == 0)
+		error = find_library(l, o, err);
 	if (error)
 		mt_launch_free(l);
 	return error;
@@ -378,6 +409,7 @@ void mt_launch_free(struct mt_launch *l)
 {
 	free(l->path);
 	free(l->library);
+	free(l->attached_library);
 	*l = (struct mt_launch){0};
 }
 

@@ -211,13 +211,13 @@ static bool wanted(const struct mt_recorder *r, const struct mt_process *p)
 }
 
 /* While it waits for the answer the image cannot go away: now is the time to look at it. */
-static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
-	const struct mt_wire_request *q, int *status)
+static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, bool forked, int fd,
+	int *status, struct mt_err *err)
 {
 	struct mt_offer *o = mt_alloc(sizeof *o);
 	struct timespec now;
 
-	*status = mt_recorder_new_segment(r, p->pid, &o->segment, NULL);
+	*status = mt_recorder_new_segment(r, p->pid, fd, &o->segment, err);
 	if (*status < 0) {
 		free(o);
 		return NULL;
@@ -230,7 +230,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
 		o->start_unix_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 		mt_clock_restart(&o->clock);
 	}
-	o->forked = q->forked_from != 0;
+	o->forked = forked;
 	mt_proc_executed(p->pid, o->program_path, sizeof o->program_path);
 	mt_proc_link(p->pid, "cwd", o->directory, sizeof o->directory);
 	mt_process_arguments(p->pid, o->forked, &o->arguments);
@@ -240,9 +240,9 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
 }
 
 static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o,
-	const struct mt_wire_request *q)
+	uint64_t forked_from)
 {
-	struct mt_process *parent = q->forked_from ? by_segment(r, q->forked_from) : NULL;
+	struct mt_process *parent = forked_from ? by_segment(r, forked_from) : NULL;
 	struct mt_proc_stat s;
 	bool readable = mt_proc_stat(p->pid, &s);
 
@@ -313,7 +313,7 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 	if (pid > 0 && wanted(r, p)) {
 		if (!p)
 			p = mt_offer_add(r, pid, peer_pidfd(fd, pid));
-		offer = new_offer(r, p, q, &answer.status);
+		offer = new_offer(r, p, q->forked_from != 0, -1, &answer.status, NULL);
 	}
 	if (!offer) {
 		count_untraced(r, pid, q->forked_from);
@@ -325,7 +325,7 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 			mt_offer_root_left(r); /* counted already */
 		return;
 	}
-	meet(r, p, offer, q);
+	meet(r, p, offer, q->forked_from);
 	if (p == r->root)
 		atomic_fetch_add(&r->root_images, 1);
 	answer.status = 0;
@@ -335,6 +335,22 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 	close(offer->segment.fd);
 	offer->segment.fd = -1;
 	post(r, p, offer);
+}
+
+int mt_offer_attached(struct mt_recorder *r, int fd, struct mt_err *err)
+{
+	int status;
+	struct mt_offer *offer = new_offer(r, r->root, false, fd, &status, err);
+
+	if (!offer)
+		return status;
+	offer->attached = true;
+	meet(r, r->root, offer, 0);
+	atomic_fetch_add(&r->root_images, 1);
+	close(offer->segment.fd);
+	offer->segment.fd = -1;
+	post(r, r->root, offer);
+	return 0;
 }
 
 void mt_offer_patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_patches *q)

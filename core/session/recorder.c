@@ -82,7 +82,25 @@ void mt_recorder_give_up(struct mt_recorder *r, const struct mt_err *err)
 	mt_recorder_wake(r);
 }
 
-int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment *s,
+int mt_recorder_detach(struct mt_recorder *r, struct mt_err *err)
+{
+	struct mt_notice message = {.type = MT_NOTICE_DETACHED};
+	int error;
+
+	if (mt_process_has_ended(r->root)) /* so does the session */
+		return 0;
+	error = mt_attach_end(r, err);
+	if (error)
+		message.err = *err;
+	mt_recorder_send_notice(r, &message);
+	atomic_store(&r->gave_up, true);
+	atomic_store(&r->stopping, true);
+	atomic_store(&r->over, true);
+	mt_recorder_wake(r);
+	return error;
+}
+
+int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_segment *s,
 	struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
@@ -106,7 +124,7 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment 
 
 	getrlimit(RLIMIT_FSIZE, &file);
 	options.file_limit = file.rlim_cur;
-	return mt_segment_create(s, &options, &r->alive, err);
+	return mt_segment_create_in(s, fd, &options, &r->alive, err);
 }
 
 /* The recorder's own limits are as wide as they may be; the program gets the old ones. */
@@ -292,19 +310,23 @@ static int open_output(struct mt_recorder *r, struct starting *s, struct mt_err 
 
 /* Lets the child execute the program. A file that is to be replaced is so only when the program
  * runs; readers of the old one keep it. */
-static int release_program(struct mt_recorder *r, struct starting *s, struct mt_err *err)
+static int replace_output(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 {
-	int error;
-
-	mt_clock_restart(&r->clock);
-	if ((error = let_go(r, s, err)) < 0)
-		return error;
 	if (s->aside && rename(s->aside, r->trace_path) < 0)
 		return mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path,
 			strerror(errno));
 	/* before anybody is answered, so that no new file can be meant */
 	mt_earlier_remove(&s->earlier);
 	return 0;
+}
+
+static int release_program(struct mt_recorder *r, struct starting *s, struct mt_err *err)
+{
+	int error;
+
+	mt_clock_restart(&r->clock);
+	error = let_go(r, s, err);
+	return error < 0 ? error : replace_output(r, s, err);
 }
 
 /* A child that waits to be let go. */
@@ -335,10 +357,27 @@ static int fork_program(struct mt_recorder *r, struct starting *s, struct mt_err
 	return 0;
 }
 
+/* Of a process that runs already: that it cannot be recorded is seen before anything of the old
+ * file is lost. */
+static int attach_program(struct mt_recorder *r, struct starting *s, struct mt_err *err)
+{
+	struct mt_err ignored = {0};
+	int error;
+
+	mt_clock_restart(&r->clock);
+	if ((error = mt_attach_begin(r, err)) < 0)
+		return error;
+	if ((error = replace_output(r, s, err)) < 0)
+		mt_attach_end(r, &ignored);
+	return error;
+}
+
 static void free_starting(struct starting *s)
 {
-	close(s->go);
-	close(s->failed);
+	if (s->go)
+		close(s->go);
+	if (s->failed)
+		close(s->failed);
 	mt_earlier_free(&s->earlier);
 	free(s->aside);
 	free(s->environment);
@@ -429,7 +468,14 @@ static void explain(struct mt_recorder *r)
 {
 	struct mt_err err;
 
-	if (atomic_load(&r->root->left)) {
+	if (atomic_load(&r->root->left) && mt_recorder_is_attached(r)) {
+		mt_fail(&err, -ENODATA,
+			"process %d executed another program, which is not recorded: attaching "
+			"reaches only the program that runs; the blocks that were live then count "
+			"as leaked",
+			(int)r->program);
+		mt_recorder_trouble(r, &err);
+	} else if (atomic_load(&r->root->left)) {
 		mt_fail(&err, -ENODATA,
 			"%s executed another program, which is not recorded (%s); the blocks that "
 			"were live then count as leaked",
@@ -458,7 +504,7 @@ static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
 {
 	struct mt_notice message = {.type = MT_NOTICE_REFUSED, .err = *err};
 
-	if (r->program > 0) {
+	if (r->program > 0 && !mt_recorder_is_attached(r)) {
 		kill(r->program, SIGKILL);
 		waitpid(r->program, NULL, 0);
 	}
@@ -477,7 +523,9 @@ static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 	struct mt_snapshot *snapshot;
 	int error;
 
-	if ((error = prepare(r, err)) < 0 || (error = fork_program(r, s, err)) < 0
+	r->program = r->options->attach;
+	if ((error = prepare(r, err)) < 0
+		|| (!mt_recorder_is_attached(r) && (error = fork_program(r, s, err)) < 0)
 		|| (error = open_output(r, s, err)) < 0)
 		return error;
 	leave_session();
@@ -491,7 +539,7 @@ static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 	error = mt_thread_start(&r->service, "service", mt_service_run, service);
 	if (error < 0)
 		return mt_fail(err, error, "cannot create a thread: %s", strerror(-error));
-	return release_program(r, s, err);
+	return mt_recorder_is_attached(r) ? attach_program(r, s, err) : release_program(r, s, err);
 }
 
 /* The service thread keeps the terminal for a program that outlives its recording. */

@@ -111,7 +111,7 @@ static void see_ends(struct mt_service *s, const struct pollfd *fds, unsigned co
 		for (uint32_t j = 0; j < r->live_count && !p; j++)
 			if (r->live[j]->pidfd == fds[i].fd)
 				p = r->live[j];
-		if (p && p != r->root && mt_process_has_ended(p))
+		if (p && (p != r->root || mt_recorder_is_attached(r)) && mt_process_has_ended(p))
 			mt_service_on_end(s, p, mt_process_status(p));
 	}
 }
@@ -190,6 +190,7 @@ static void look_around(struct mt_service *s)
 
 static void serve_until_failure(struct mt_service *s)
 {
+	struct mt_recorder *r = s->recorder;
 	struct pollfd *fds = NULL;
 	unsigned capacity = 0, count;
 	int patience = TURN_MS;
@@ -203,6 +204,7 @@ static void serve_until_failure(struct mt_service *s)
 		look_around(s);
 		mt_service_count_others(s);
 		patience = mt_service_look_for_end(s);
+		mt_service_look_for_detach(r);
 		mt_service_tell_front(s);
 	}
 	free(fds);
@@ -217,6 +219,8 @@ static void give_up(struct mt_service *s)
 
 	snprintf(s->failure.text + len, sizeof s->failure.text - len,
 		"; the recording ends, the program runs on");
+	if (mt_recorder_is_attached(r) && !atomic_load(&r->over))
+		mt_attach_end(r, &(struct mt_err){0});
 	mt_recorder_give_up(r, &s->failure);
 	while (r->master_fd >= 0 && !mt_process_has_ended(r->root)) {
 		mt_service_read_terminal(s);

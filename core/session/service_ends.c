@@ -98,7 +98,9 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 		mt_recorder_send_notice(r,
 			&(struct mt_notice){.type = MT_NOTICE_EXITED, .wait_status = wait_status});
 		atomic_store(&r->root_ended, true);
-	} else if (wait_status == MT_STATUS_UNKNOWN && p->pidfd >= 0 && !mt_process_is_gone(p)) {
+	}
+	if ((p != r->root || mt_recorder_is_attached(r)) && wait_status == MT_STATUS_UNKNOWN
+		&& p->pidfd >= 0 && !mt_process_is_gone(p)) {
 		await_reaping(s, p);
 	}
 	mt_offer_end(r, p, wait_status);
@@ -155,7 +157,8 @@ void mt_service_look_for_untraced(struct mt_service *s)
 		struct mt_process *p = r->live[i];
 		struct mt_proc_stat now;
 
-		if (p->pidfd < 0 && p != r->root && mt_process_has_ended(p)) {
+		if (p->pidfd < 0 && (p != r->root || mt_recorder_is_attached(r))
+			&& mt_process_has_ended(p)) {
 			mt_service_on_end(s, p, mt_process_status(p));
 			continue;
 		}
@@ -238,6 +241,14 @@ int mt_service_look_for_end(struct mt_service *s)
 	atomic_store(&r->over, true);
 	mt_recorder_wake(r);
 	return TURN_MS;
+}
+
+void mt_service_look_for_detach(struct mt_recorder *r)
+{
+	struct mt_err err = {0};
+
+	if (atomic_load(&r->detach_due) && r->root->alive && !atomic_load(&r->over))
+		mt_recorder_detach(r, &err); /* the front hears what it says */
 }
 
 /* Once the root's trace is complete the front need not wait for the others. */

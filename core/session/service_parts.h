@@ -98,6 +98,8 @@ void mt_service_look_for_untraced(struct mt_service *s);
 /* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait
  * for the next look. */
 int mt_service_look_for_end(struct mt_service *s);
+/* Of an attached process whose time or room is over: it runs on without the tracer. */
+void mt_service_look_for_detach(struct mt_recorder *r);
 /* Once the root's trace is complete the front need not wait for the others. */
 void mt_service_tell_front(struct mt_service *s);
 

@@ -88,7 +88,7 @@ static bool tokens_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
-static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
+static void fill_entry(struct mt_recorder *r, struct mt_session_entry *e)
 {
 	struct mt_buffer command = {0};
 
@@ -97,7 +97,13 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 	e->program = r->program;
 	e->start_unix_ns = r->start_unix_ns;
 	snprintf(e->trace_path, sizeof e->trace_path, "%s", r->trace_path);
-	for (char *const *arg = r->options->argv; *arg; arg++) {
+	e->attached = mt_recorder_is_attached(r);
+	if (e->attached) {
+		pthread_mutex_lock(&r->lock);
+		mt_text_add(&command, MT_TEXT_LINE, r->root->command);
+		pthread_mutex_unlock(&r->lock);
+	}
+	for (char *const *arg = r->options->argv; arg && *arg; arg++) {
 		mt_buffer_add(&command, " ", arg != r->options->argv);
 		mt_text_add(&command, MT_TEXT_LINE, *arg);
 	}
@@ -292,6 +298,19 @@ static void pause_all(struct mt_recorder *r, bool paused)
 	mt_recorder_wake(r);
 }
 
+static void on_detach(struct mt_recorder *r, struct mt_peer *p)
+{
+	struct mt_detached answer = {.magic = MT_MESSAGE_MAGIC};
+	struct mt_err err = {0};
+
+	if (!mt_recorder_is_attached(r))
+		answer.status = -EINVAL;
+	else if (!atomic_load(&r->over))
+		answer.status = mt_recorder_detach(r, &err);
+	snprintf(answer.text, sizeof answer.text, "%.255s", err.text);
+	send_with(p->fd, &answer, sizeof answer, NULL, 0);
+}
+
 static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_message *m)
 {
 	struct mt_recorder *r = s->recorder;
@@ -322,6 +341,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 			syscall(SYS_pidfd_send_signal, p->watched->pidfd, (int)m->a, NULL, 0);
 		break;
 	case MT_MESSAGE_PAUSE: pause_all(r, m->a != 0); break;
+	case MT_MESSAGE_DETACH: on_detach(r, p); break;
 	}
 }
 
@@ -400,7 +420,7 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 		|| m.command.len > (size_t)n - head)
 		return false;
 	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
-		&& m.command.type != MT_MESSAGE_PROCESSES)
+		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_DETACH)
 		return false;
 	on_command(s, p, &m.command);
 	return true;

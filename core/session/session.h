@@ -10,7 +10,8 @@
 #define MT_SESSION_LEAST_SIZE (256u << 10) /* smaller traces leave no room for anything */
 
 struct mt_session_options {
-	char *const *argv;  /* program and arguments, NULL-terminated */
+	char *const *argv;  /* program and arguments, NULL-terminated; NULL with attach */
+	pid_t attach;       /* records this process, which runs already; 0: starts argv */
 	const char *output; /* path with %e %t %p %n, or "-"; NULL: the default name */
 	bool force;         /* replace an existing output file */
 	/* give the program a pseudo-terminal of its own, of this size */
@@ -72,10 +73,16 @@ struct mt_session {
 	pid_t going_on_pid;     /* one of them */
 	uint32_t untraced;      /* processes that went on untraced, as far as that was seen */
 	bool failed;            /* the root's trace could not be written, or not to its end */
+	bool attached;          /* the program was there before */
+	bool detached;          /* it runs on, and is recorded no more */
 	struct mt_front *front; /* private */
 };
 
-/* Checks the program (exists, executable, not static, not setuid, right architecture, limits),
+/* With options.attach, the program is a process that runs already: it is refused, and never
+ * touched, if it cannot be recorded, and nothing ever ends it. Without watched, SIGINT and SIGTERM
+ * then wait for mt_session_wait, where they detach; wait returns 0 for a recording in order.
+ *
+ * Else checks the program (exists, executable, not static, not setuid, right architecture, limits),
  * forks the recorder, which starts the program, and returns when the program was exec'ed or could
  * not be (err says why; nothing is left behind then). The caller becomes child subreaper and
  * ignores SIGINT and SIGQUIT until wait returns where the program keeps the terminal. The recorder
@@ -99,6 +106,7 @@ void mt_session_free(struct mt_session *);
 struct mt_session_entry {
 	char name[108];
 	pid_t recorder, program; /* program 0: the recorder does not answer; no more is known */
+	uint32_t attached;       /* 1: the program was there before, and can be detached */
 	char command[256];
 	uint64_t start_unix_ns;
 	char trace_path[512];
@@ -116,6 +124,10 @@ int mt_session_processes(const char *name, struct mt_session_process **processes
  * allocated yet. Totals are as of a moment ago. */
 int mt_session_all_processes(const char *name, struct mt_session_process **processes,
 	struct mt_err *err);
+
+/* Ends a session that was attached: returns once the program is as before, which runs on, or a
+ * negative errno; -EINVAL: nobody has attached it. err says what stays in the program. */
+int mt_session_detach(const char *name, struct mt_err *err);
 
 struct mt_client;
 /* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid
@@ -147,6 +159,8 @@ void mt_client_input(struct mt_client *, const void *bytes, size_t len); /* type
 void mt_client_resize(struct mt_client *, unsigned short rows, unsigned short columns);
 void mt_client_signal(struct mt_client *, int signal); /* sends it to the program */
 void mt_client_pause(struct mt_client *, bool paused);
+/* Ends a session that was attached; the program runs on. */
+void mt_client_detach(struct mt_client *);
 /* While the recorder lives: trace path and so on. */
 const struct mt_session_entry *mt_client_entry(const struct mt_client *);
 /* The recorder is gone: goes on draining the program's terminal (keeps the last 1 MiB). Call when

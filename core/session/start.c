@@ -1,4 +1,5 @@
 /* The front process: starts the recorder, waits, passes on the program's status. */
+#include "core/session/client.h"
 #include "core/session/internal.h"
 
 #include <errno.h>
@@ -23,7 +24,11 @@ struct mt_front {
 	struct mt_session *session;
 	int report_fd;
 	int signal_fd;
-	bool has_status, finished, recorder_gone, goes_on, ignoring;
+	bool has_status, finished, recorder_gone, goes_on;
+	bool masked; /* the mask of signals is not as it was; ignoring: nor are ^C and ^\ */
+	bool ignoring;
+	bool attached;  /* the program is no child of the recorder's */
+	bool detaching; /* that was asked for */
 	int wait_status;
 	unsigned failures;     /* of waiting, in a row */
 	struct mt_err trouble; /* the first, or the first that is the session's or the root's */
@@ -33,21 +38,31 @@ struct mt_front {
 	sigset_t old_mask;
 };
 
-static void await_signals(sigset_t *set)
+static void await_signals(sigset_t *set, bool attached)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGCHLD);
+	if (attached)
+		sigaddset(set, SIGINT);
 }
 
-/* The program has the terminal: its keys are for it alone. SIGTERM is waited for, and handed on. */
+/* SIGTERM is waited for, and handed on, or detaches, as ^C does then. */
+static void block_signals(struct mt_front *f)
+{
+	sigset_t set;
+
+	await_signals(&set, f->attached);
+	sigprocmask(SIG_BLOCK, &set, &f->old_mask);
+	f->masked = true;
+}
+
+/* The program has the terminal: its keys are for it alone. */
 static void ignore_keys(struct mt_front *f)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	sigset_t set;
 
-	await_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, &f->old_mask);
+	block_signals(f);
 	sigaction(SIGINT, &ignore, &f->old_interrupt);
 	sigaction(SIGQUIT, &ignore, &f->old_quit);
 	f->ignoring = true;
@@ -55,12 +70,13 @@ static void ignore_keys(struct mt_front *f)
 
 static void heed_keys(struct mt_front *f)
 {
-	if (!f->ignoring)
-		return;
-	sigaction(SIGINT, &f->old_interrupt, NULL);
-	sigaction(SIGQUIT, &f->old_quit, NULL);
-	sigprocmask(SIG_SETMASK, &f->old_mask, NULL);
-	f->ignoring = false;
+	if (f->ignoring) {
+		sigaction(SIGINT, &f->old_interrupt, NULL);
+		sigaction(SIGQUIT, &f->old_quit, NULL);
+	}
+	if (f->masked)
+		sigprocmask(SIG_SETMASK, &f->old_mask, NULL);
+	f->ignoring = f->masked = false;
 }
 
 static void pause_after_failure(void)
@@ -85,8 +101,8 @@ static int await_start(struct mt_session *s, int fd, struct mt_notice *report, s
 			"status is unknown",
 			strerror(errno));
 	if (n != sizeof *report)
-		return mt_fail(err, -ECHILD,
-			"the recorder ended before it could start the program");
+		return mt_fail(err, -ECHILD, "the recorder ended before it could %s",
+			s->attached ? "attach to the process" : "start the program");
 	if (report->type == MT_NOTICE_REFUSED) {
 		if (err)
 			*err = report->err;
@@ -164,6 +180,11 @@ static void on_report(struct mt_front *f, const struct mt_notice *report)
 		s->going_on_pid = report->watch;
 		s->untraced += report->untraced;
 		break;
+	case MT_NOTICE_DETACHED:
+		s->detached = true;
+		if (report->err.code)
+			add_trouble(f, &report->err, false);
+		break;
 	case MT_NOTICE_FINISHED:
 		f->finished = true;
 		if (!f->goes_on)
@@ -184,20 +205,27 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 	if ((error = mt_launch_prepare(&launch, o, err)) < 0)
 		return error;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	f = mt_alloc(sizeof *f);
+	*f = (struct mt_front){.session = s, .attached = o->attach != 0};
+	s->attached = f->attached;
+	if (f->attached && !o->watched) /* a ^C that comes too early detaches soon */
+		block_signals(f);
 	error = fork_recorder(s, o, &launch, &fd, err);
 	if (!error && (error = await_start(s, fd, &first, err)) < 0) {
 		waitpid(s->recorder, NULL, 0);
 		close(fd);
 	}
 	mt_launch_free(&launch);
-	if (error)
+	if (error) {
+		heed_keys(f);
+		free(f);
 		return error;
-	f = mt_alloc(sizeof *f);
-	*f = (struct mt_front){.session = s, .report_fd = fd};
+	}
+	f->report_fd = fd;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	s->front = f;
 	on_report(f, &first);
-	if (!o->pty && !o->terminal)
+	if (!o->pty && !o->terminal && !f->attached)
 		ignore_keys(f);
 	return 0;
 }
@@ -242,16 +270,34 @@ static void on_child(struct mt_front *f, pid_t pid, int status)
 	}
 }
 
-/* SIGTERM ends the program, and the recorder then ends in order. */
+/* The answer comes as a report, when the program is as before. A second ^C changes nothing. */
+static void detach(struct mt_front *f)
+{
+	struct mt_err ignored = {0};
+
+	if (f->detaching || f->has_status)
+		return;
+	int fd = mt_session_connect(f->session->name, &ignored);
+
+	if (fd < 0)
+		return; /* the recorder is gone, or the next ^C is heard */
+	f->detaching = mt_session_hello(fd, MT_MESSAGE_DETACH, 0, &ignored) == 0;
+	close(fd);
+}
+
+/* SIGTERM ends the program, and the recorder then ends in order. An attached program is left alone:
+ * it was there before. */
 static void on_signal(struct mt_front *f)
 {
 	struct signalfd_siginfo signal;
 
 	if (read(f->signal_fd, &signal, sizeof signal) != sizeof signal
-		|| signal.ssi_signo != SIGTERM)
+		|| signal.ssi_signo == SIGCHLD)
 		return;
 	read_reports(f);
-	if (!f->has_status)
+	if (f->attached)
+		detach(f);
+	else if (!f->has_status)
 		kill(f->session->program, SIGTERM);
 }
 
@@ -301,9 +347,11 @@ static void open_signals(struct mt_front *f, sigset_t *old)
 {
 	sigset_t set;
 
-	await_signals(&set);
-	if (!f->ignoring)
+	await_signals(&set, f->attached);
+	if (!f->masked) {
 		sigdelset(&set, SIGTERM);
+		sigdelset(&set, SIGINT);
+	}
 	sigprocmask(SIG_BLOCK, &set, old);
 	f->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -327,18 +375,21 @@ int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 
 	open_signals(f, &old);
 	read_reports(f);
-	while (!f->goes_on && !(f->recorder_gone && f->has_status) && wait_for_news(f))
+	while (!f->goes_on && !(f->recorder_gone && (f->has_status || f->attached))
+		&& wait_for_news(f))
 		;
 	close(f->signal_fd);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	heed_keys(f);
-	if (!f->has_status && !f->goes_on)
+	if (!f->has_status && !f->goes_on && !f->attached)
 		add_unknown_end(f);
 	if (wait_status)
 		*wait_status = f->wait_status;
 	say_how_many(f);
 	if (err)
 		*err = f->trouble;
+	if (f->attached) /* whose end is not ours to pass on */
+		return f->finished || f->goes_on ? 0 : 1;
 	if (!f->has_status)
 		return 1;
 	return WIFSIGNALED(f->wait_status) ? 128 + WTERMSIG(f->wait_status)
