@@ -63,6 +63,7 @@ struct mt_wire_hook {
 	uint32_t exported;
 	/* by the recorder: another name of the same function is another allocator function */
 	uint32_t shared;
+	uint32_t plain;    /* 1: of the family whose first is malloc, or one of C++'s operators */
 	uint32_t optional; /* 1: the others lead here without this one, too */
 	uint64_t address;  /* by the recorder: of the function whose entry leads here */
 };

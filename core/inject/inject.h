@@ -75,6 +75,8 @@ struct mt_tracee_mapping {
 	bool is_code;     /* can be executed */
 };
 bool mt_tracee_mapping(const struct mt_tracee *, uint32_t index, struct mt_tracee_mapping *);
+/* The path of the executable's mappings. */
+void mt_tracee_program_path(const struct mt_tracee *, char *to, size_t size);
 /* Reads the mappings again. */
 int mt_tracee_refresh(struct mt_tracee *, struct mt_err *);
 

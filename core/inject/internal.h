@@ -84,7 +84,7 @@ struct mt_tracee {
 	int memory; /* /proc/PID/mem */
 	uint64_t start_time, stack_start;
 	unsigned flags;
-	int timer_slack; /* the caller's */
+	int timer_slack, nice; /* the caller's */
 	bool all_stopped;
 	pid_t refused; /* a thread that the kernel does not let us seize */
 	unsigned turn;

@@ -119,6 +119,11 @@ bool mt_tracee_mapping(const struct mt_tracee *t, uint32_t index, struct mt_trac
 	return true;
 }
 
+void mt_tracee_program_path(const struct mt_tracee *t, char *to, size_t size)
+{
+	mt_proc_link(t->pid, "exe", to, size);
+}
+
 int mt_tracee_refresh(struct mt_tracee *t, struct mt_err *err)
 {
 	struct mt_inject_maps fresh = {0};

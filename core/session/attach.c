@@ -1,16 +1,435 @@
-/* Recording a process that already runs (doc/attach.md). */
-#include "core/session/internal.h"
+/* The tracer's way into a process that already runs, step by step (doc/attach.md). All in one
+ * thread: a tracee belongs to it. */
+#include "core/session/attachment.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/memfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* struct pthread of glibc, from the thread pointer on: tid. The same since 2.4. */
+#define GLIBC_THREAD_NUMBER 0x2d0u
+#define MARK_NAME 9u /* in mt_attached_mark: the text "memtui" */
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+int mt_attach_system_call(struct mt_tracee *t, long number, const uint64_t arguments[6],
+	uint64_t *result, const char *what, struct mt_err *err)
+{
+	pid_t thread = mt_tracee_borrow(t, 0, MT_ATTACH_BORROW_MS, err);
+	int64_t got = 0;
+	int error;
+
+	if (thread < 0)
+		return (int)thread;
+	error = mt_tracee_system_call(t, thread, number, arguments, &got, err);
+	if (error)
+		return error;
+	if (got < 0 && got > -4096)
+		return mt_fail(err, (int)got, "cannot %s in the process: %s", what,
+			strerror((int)-got));
+	*result = (uint64_t)got;
+	return 0;
+}
+
+int mt_attach_call(struct mt_tracee *t, uint64_t function, int64_t *result, struct mt_err *err)
+{
+	pid_t thread = mt_tracee_borrow(t, 0, MT_ATTACH_BORROW_MS, err);
+	uint64_t got = 0;
+	int error;
+
+	if (thread < 0)
+		return (int)thread;
+	error = mt_tracee_call(t, thread, function, (const uint64_t[6]){0}, &got, err);
+	*result = (int64_t)got;
+	return error;
+}
+
+/* Anonymous memory that can be read and executed; at 0: anywhere. */
+static int map_code(struct mt_tracee *t, uint64_t at, uint64_t size, uint64_t *place,
+	struct mt_err *err)
+{
+	uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0);
+
+	return mt_attach_system_call(t, SYS_mmap,
+		(const uint64_t[6]){at, size, PROT_READ | PROT_EXEC, flags, (uint64_t)-1, 0}, place,
+		"map memory for the tracer", err);
+}
+
+/* ---- what the tracer is told ----------------------------------------------------------------- */
+
+static const char *path_beginning(const struct mt_tracee *t, const char *name, uint64_t *low,
+	uint64_t *high)
+{
+	const char *path = NULL;
+	struct mt_tracee_mapping m;
+
+	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++) {
+		if (strncmp(mt_base_name(m.path), name, strlen(name)) != 0)
+			continue;
+		if (!path)
+			*low = m.low;
+		path = m.path;
+		*high = m.high;
+	}
+	return path;
+}
+
+static void read_auxiliary(pid_t pid, struct mt_wire_attached *a)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* the last entry stays the end */
+	if (read(fd, a->auxiliary, sizeof a->auxiliary - sizeof a->auxiliary[0]) < 0)
+		a->auxiliary[0][0] = AT_NULL;
+	close(fd);
+}
+
+static int find_libc(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
+{
+	struct mt_tracee_symbol find, number;
+
+	if (!path_beginning(t, "ld-linux", &a->loader_start, &a->loader_end)
+		|| mt_tracee_find(t, "libc.so", "_dl_find_object", &find, NULL)
+		|| mt_tracee_find(t, "libc.so", "__errno_location", &number, NULL))
+		return mt_fail(err, -ENOTSUP,
+			"the process does not use glibc 2.35 or later, which attaching needs as "
+			"yet; start it with 'memtui run' or 'memtui record'");
+	a->find_object = find.address;
+	a->errno_location = number.address;
+	return 0;
+}
+
+static int tell(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
+	struct mt_wire_attached *a, struct mt_err *err)
+{
+	char *session = mt_service_session(r);
+	int error;
+
+	*a = (struct mt_wire_attached){
+		.magic = MT_WIRE_MAGIC,
+		.version = MT_WIRE_VERSION,
+		.own_start = at->place,
+		.own_end = at->place + at->image.size,
+		.thread_number_at = GLIBC_THREAD_NUMBER,
+	};
+	snprintf(a->session, sizeof a->session, "%s=%s", MT_WIRE_ENVIRONMENT, session);
+	free(session);
+	read_auxiliary(r->program, a);
+	error = find_libc(t, a, err);
+	return error;
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+struct search {
+	const char *name;
+	bool found;
+};
+
+static void is_exported(void *context, const char *name, const struct mt_tracee_symbol *s)
+{
+	struct search *search = context;
+
+	search->found |= !s->is_local && !strcmp(name, search->name);
+}
+
+static bool defines(struct mt_tracee *t, const char *path, const char *name)
+{
+	struct search search = {.name = name};
+
+	mt_tracee_functions(t, path, is_exported, &search);
+	return search.found;
+}
+
+static bool begins(const char *path, const char *name)
+{
+	return !strncmp(mt_base_name(path), name, strlen(name));
+}
+
+/* Whose malloc the program calls: its own, that of a library before libc, or that of libc. NULL: it
+ * cannot be told. */
+static const char *provider(struct mt_tracee *t, struct mt_err *err)
+{
+	const char *library = NULL, *libc = NULL, *last = "";
+	struct mt_tracee_mapping m;
+
+	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++) {
+		if (*m.path != '/' || !strcmp(m.path, last) || begins(m.path, "ld-linux"))
+			continue;
+		last = m.path;
+		if (begins(m.path, "libc.so"))
+			libc = m.path;
+		else if (!defines(t, m.path, "malloc") || !defines(t, m.path, "free"))
+			continue;
+		else if (m.is_program)
+			return m.path;
+		else if (library && strcmp(library, m.path) != 0)
+			return mt_fail(err, -ENOTSUP, "both %s and %s provide malloc", library,
+				       m.path),
+			       NULL;
+		else
+			library = m.path;
+	}
+	if (!library && !libc)
+		mt_fail(err, -ENOTSUP, "no library of the process provides malloc");
+	return library ? library : libc;
+}
+
+static struct mt_attached_module *add_module(struct mt_attachment *at, const char *path)
+{
+	struct mt_attached_module *m = &at->modules[at->module_count++];
+
+	*m = (struct mt_attached_module){.path = mt_strdup(path)};
+	return m;
+}
+
+/* The allocator, the library's operators of C++, what else has hooks in libc, and the program, which
+ * may carry a second allocator inside. */
+static int list_modules(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
+	struct mt_err *err)
+{
+	const char *malloc_path = provider(t, err), *path;
+	struct mt_patch_range range, *taken = NULL;
+	char program[PATH_MAX];
+	uint64_t low, high;
+	size_t count;
+
+	if (!malloc_path)
+		return -ENOTSUP;
+	mt_patch_plan_mappings(t, malloc_path, &range, &taken, &count);
+	free(taken);
+	a->allocator_start = range.low;
+	a->allocator_end = range.high;
+	add_module(at, malloc_path);
+	if ((path = path_beginning(t, "libstdc++.so", &low, &high)))
+		add_module(at, path);
+	if ((path = path_beginning(t, "libc.so", &low, &high)) && strcmp(path, malloc_path) != 0)
+		add_module(at, path);
+	mt_tracee_program_path(t, program, sizeof program);
+	if (strcmp(program, malloc_path) != 0)
+		add_module(at, program);
+	return 0;
+}
+
+/* ---- one module ------------------------------------------------------------------------------ */
+
+static int map_stubs(struct mt_tracee *t, struct mt_attached_module *m,
+	const struct mt_patch_range *module, struct mt_err *err)
+{
+	struct mt_patch_range again, *taken = NULL;
+	uint64_t at = 0;
+	size_t count;
+	int error = mt_tracee_refresh(t, err);
+
+	if (error)
+		return error;
+	mt_patch_plan_mappings(t, m->path, &again, &taken, &count);
+	error = mt_patch_place(&at, taken, count, module->low, module->high, MT_ATTACH_STUBS_SIZE,
+		err);
+	free(taken);
+	if (!error)
+		error = map_code(t, at, MT_ATTACH_STUBS_SIZE, &m->stubs, err);
+	return error ? error
+		     : mt_tracee_write(t, m->stubs, mt_attached_mark, sizeof mt_attached_mark);
+}
+
+/* Hooks lead to the functions that are found there: first the list has their originals, then the
+ * stubs are written; entries follow when all is ready. */
+static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
+	struct mt_attached_module *m, bool is_first, struct mt_err *err)
+{
+	uint64_t hooks =
+		at->place + at->image.parameters + offsetof(struct mt_wire_attached, hooks);
+	struct mt_patch_range range, *taken = NULL;
+	struct mt_patch_plan_options options = {.path = m->path, .hooks = hooks, .compare = true};
+	int64_t led = 0;
+	size_t count;
+	int error;
+
+	mt_patch_plan_mappings(t, m->path, &range, &taken, &count);
+	free(taken);
+	if ((error = map_stubs(t, m, &range, err)))
+		return error;
+	options.hook_count = a->hook_count;
+	options.stubs = m->stubs + MT_ATTACH_STUBS_OFFSET;
+	options.no_plain_family = !is_first;
+	m->plan = mt_patch_plan_new(t, &options, &error, err);
+	if (!m->plan)
+		return !is_first && error == -ENOENT ? 0 : error;
+	if ((error = mt_patch_plan_write_stubs(m->plan, err)))
+		return error;
+	a->module_start = range.low;
+	a->module_end = range.high;
+	a->is_libc = is_first && begins(m->path, "libc.so");
+	error = mt_tracee_write(t, at->place + at->image.parameters, a,
+		offsetof(struct mt_wire_attached, hook_count));
+	if (error)
+		return mt_fail(err, error, "the memory of the process cannot be written");
+	error = mt_attach_call(t, at->place + at->image.lead, &led, err);
+	return error ? error : led > 0 ? 0 : mt_fail(err, -EPROTO, "the tracer took no hook");
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static int map_tracer(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
+{
+	uint64_t done;
+	int error = map_code(t, 0, at->image.size, &at->place, err);
+
+	if (!error)
+		error = mt_attach_system_call(t, SYS_mprotect,
+			(const uint64_t[6]){at->place + at->image.data,
+				at->image.size - at->image.data, PROT_READ | PROT_WRITE},
+			&done, "protect memory", err);
+	if (!error)
+		error = mt_attached_image_relocate(&at->image, at->place, err);
+	if (error)
+		return error;
+	error = mt_tracee_write(t, at->place, at->image.bytes, at->image.used);
+	return error ? mt_fail(err, error, "the memory of the process cannot be written: %s",
+		       strerror(-error))
+		     : 0;
+}
+
+/* A memfd that the process has made can be had by everybody who may look at the process. */
+static int make_segment(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
+	struct mt_wire_attached *a, struct mt_err *err)
+{
+	char path[64];
+	uint64_t number;
+	int fd,
+		error = mt_attach_system_call(t, SYS_memfd_create,
+			(const uint64_t[6]){at->place + MARK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING},
+			&number, "make memory to share", err);
+
+	if (error)
+		return error;
+	at->segment = a->segment = (int32_t)number;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)r->program, (int)number);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? mt_fail_open(err, path) : mt_offer_attached(r, fd, err);
+}
+
+static int begin_tracer(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
+	struct mt_err *err)
+{
+	uint64_t parameters = at->place + at->image.parameters;
+	int64_t result = 0;
+	int error = mt_tracee_write(t, parameters, a, sizeof *a);
+
+	if (error)
+		return mt_fail(err, error, "the memory of the process cannot be written");
+	error = mt_attach_call(t, at->place + at->image.begin, &result, err);
+	if (error)
+		return error;
+	at->segment = -1;
+	if (result)
+		return mt_fail(err, (int)result, "the tracer could not begin: %s",
+			strerror((int)-result));
+	error = mt_tracee_read(t, parameters, a, sizeof *a);
+	return error || a->hook_count > MT_WIRE_HOOKS_MAX
+		? mt_fail(err, -EPROTO, "the tracer lists no hooks")
+		: 0;
+}
+
+/* While all stand still. */
+static int write_entries(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
+{
+	pid_t thread = 0;
+	int error = 0;
+
+	if (!mt_tracee_has_number_at(t, GLIBC_THREAD_NUMBER))
+		return mt_fail(err, -ENOTSUP,
+			"the threads of the process cannot be told apart: its C library is of an "
+			"unknown kind");
+	for (uint32_t i = 0; i < at->module_count && !thread; i++)
+		if (at->modules[i].plan)
+			thread = mt_patch_plan_inside(at->modules[i].plan);
+	if (thread)
+		return mt_fail(err, -EAGAIN, "thread %d is at the beginning of a function",
+			(int)thread);
+	at->written = true;
+	for (uint32_t i = 0; i < at->module_count && !error; i++)
+		if (at->modules[i].plan)
+			error = mt_patch_plan_write_entries(at->modules[i].plan, err);
+	return error;
+}
+
+static int lead_entries(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
+{
+	int error;
+
+	for (unsigned tries = 0; tries < 100; tries++) {
+		if ((error = mt_tracee_stop(t, MT_ATTACH_STOP_MS, err)))
+			return error;
+		error = write_entries(at, t, err);
+		mt_tracee_resume(t);
+		if (error != -EAGAIN)
+			return error;
+		usleep(1000);
+	}
+	return error;
+}
+
+static int attach(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
+	struct mt_err *err)
+{
+	struct mt_wire_attached *a = mt_alloc(sizeof *a);
+	int error = mt_attachment_recover(t, &at->image, err);
+
+	if (!error)
+		error = map_tracer(at, t, err);
+	if (!error)
+		error = tell(r, at, t, a, err);
+	if (!error)
+		error = list_modules(at, t, a, err);
+	if (!error)
+		error = make_segment(r, at, t, a, err);
+	if (!error)
+		error = begin_tracer(at, t, a, err);
+	for (uint32_t i = 0; i < at->module_count && !error; i++)
+		error = prepare_module(at, t, a, &at->modules[i], i == 0, err);
+	if (!error)
+		error = lead_entries(at, t, err);
+	free(a);
+	return error;
+}
 
 int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 {
-	(void)r;
-	return mt_fail(err, -ENOTSUP, "attaching is not built yet");
-}
+	struct mt_attachment *at = mt_alloc(sizeof *at);
+	struct mt_tracee *t = NULL;
+	struct mt_err ignored;
+	int error;
 
-int mt_attach_end(struct mt_recorder *r, struct mt_err *err)
-{
-	(void)r;
-	return mt_fail(err, -ENOTSUP, "attaching is not built yet");
+	at->segment = -1;
+	error = mt_attached_image_read(&at->image, r->launch.attached_library, err);
+	if (!error) {
+		t = mt_tracee_open(r->program, 0, err);
+		error = t ? mt_tracee_avoid_usual(t, err) : -EPERM;
+	}
+	if (!error)
+		error = attach(r, at, t, err);
+	if (error && t)
+		mt_attachment_remove(at, t, &ignored);
+	if (t)
+		mt_tracee_close(t);
+	if (error)
+		mt_attachment_free(at);
+	else
+		r->attachment = at;
+	return error;
 }

@@ -238,6 +238,7 @@ struct mt_recorder {
 	struct mt_timebase clock;
 	struct mt_onlooker *onlooker; /* the draining thread's */
 	struct mt_objects_cache *objects;
+	struct mt_attachment *attachment; /* service: to the root; NULL: it was started */
 
 	pthread_t service;
 	pthread_mutex_t gate; /* the service waits here until the program runs */

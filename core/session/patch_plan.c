@@ -70,6 +70,12 @@ static bool are_of_two_kinds(uint32_t a, uint32_t b)
 	return kinds[0] != kinds[1];
 }
 
+/* Of the family whose first is malloc; operators go to it. */
+static bool is_plain(const struct mt_wire_hook *hook)
+{
+	return hook->plain && strncmp(hook->name, "_Z", 2) != 0;
+}
+
 static void consider(void *context, const char *name, const struct mt_tracee_symbol *function)
 {
 	struct mt_patch_plan *p = context;
@@ -78,6 +84,7 @@ static void consider(void *context, const char *name, const struct mt_tracee_sym
 	while (hook < p->options.hook_count && strcmp(p->hooks[hook].name, name) != 0)
 		hook++;
 	if (hook == p->options.hook_count || !p->hooks[hook].hook || function->is_indirect
+		|| (p->options.no_plain_family && is_plain(&p->hooks[hook]))
 		|| (p->hooks[hook].exported && function->is_local))
 		return;
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -285,6 +292,11 @@ struct mt_patch_plan *mt_patch_plan_new(struct mt_tracee *t, const struct mt_pat
 		return p;
 	free(p);
 	return NULL;
+}
+
+void mt_patch_plan_use(struct mt_patch_plan *p, struct mt_tracee *t)
+{
+	p->tracee = t;
 }
 
 void mt_patch_plan_free(struct mt_patch_plan *p)

@@ -18,17 +18,22 @@ struct mt_patch_plan_options {
 	uint64_t stubs; /* MT_PATCH_PLAN_STUBS bytes of code, which are there or will be */
 	/* leave operators new and delete alone if the module has no malloc */
 	bool no_lone_operators;
+	/* leave malloc and its family alone: the program calls another module's */
+	bool no_plain_family;
 	bool compare; /* with the module's file: somebody may have changed the process */
 };
 
-/* Where a module lies, and what is taken, which the caller frees. False: there is no such module. */
+/* Where a module lies, and what is taken, which the caller frees. False: there is no such
+ * module. */
 bool mt_patch_plan_mappings(const struct mt_tracee *, const char *path,
 	struct mt_patch_range *module, struct mt_patch_range **taken, size_t *count);
 /* Computes all patches; the process is only read. NULL: err has the reason, -ENOENT that the module
  * has none of the functions. */
 struct mt_patch_plan *mt_patch_plan_new(struct mt_tracee *, const struct mt_patch_plan_options *,
 	int *error, struct mt_err *);
-void mt_patch_plan_free(struct mt_patch_plan *);
+void mt_patch_plan_free(struct mt_patch_plan *); /* NULL is allowed */
+/* The same process, opened again, or a forked child of it. */
+void mt_patch_plan_use(struct mt_patch_plan *, struct mt_tracee *);
 /* The originals into the list of hooks, and the stubs: nothing leads there yet. */
 int mt_patch_plan_write_stubs(struct mt_patch_plan *, struct mt_err *);
 /* The entries. All threads stand still. If one cannot be written, all are taken back, and the

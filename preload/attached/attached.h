@@ -16,7 +16,8 @@ MT_EXPORT long mt_attached_begin(void);
 /* The functions of one module whose originals are in the list have hooks from now on. Returns how
  * many. */
 MT_EXPORT long mt_attached_lead(void);
-/* Nothing is recorded any more; hooks pass all calls on. */
+/* Gives back all memory but that of the tracer itself. No entry leads to a hook any more, and no
+ * thread is in one. */
 MT_EXPORT long mt_attached_end(void);
 
 #endif

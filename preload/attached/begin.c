@@ -5,10 +5,15 @@
 #include <sys/prctl.h>
 
 #include "preload/base/installed.h"
+#include "preload/base/sys.h"
 #include "preload/base/text.h"
 #include "preload/hooks/prefixed.h"
 #include "preload/process/attach.h"
+#include "preload/process/thread_parts.h"
 #include "preload/segment/segment.h"
+#include "preload/segment/tree.h"
+#include "preload/unwind/modules.h"
+#include "preload/unwind/rules.h"
 
 MT_EXPORT struct mt_wire_attached mt_attached;
 
@@ -122,8 +127,33 @@ long mt_attached_lead(void)
 	return count;
 }
 
+/* The page that fork wipes, and the memory of thread-local state: what is used to make a call. */
+static void unmap_last(void)
+{
+	void *page = (void *)(uintptr_t)mt_tracer.running;
+
+	mt_store_release(&mt_tracer.running, NULL);
+	mt_tls_free();
+	mt_arch_call(SYS_munmap, (long)page, MT_WIRE_PAGE, 0, 0, 0, 0);
+}
+
 long mt_attached_end(void)
 {
+	struct mt_thread_state *t = mt_tracer.all_threads, *next;
+
+	if (!mt_tracer.header)
+		return 0; /* it has not begun */
 	mt_segment_leave();
+	mt_store_release(&mt_tracer.all_threads, NULL);
+	for (; t; t = next) {
+		next = t->next;
+		mt_thread_unmap(t);
+	}
+	mt_rules_free();
+	mt_tree_free();
+	mt_modules_free();
+	mt_sys_unmap(mt_tracer.header, mt_tracer.segment_size);
+	mt_tracer.header = NULL;
+	unmap_last();
 	return 0;
 }

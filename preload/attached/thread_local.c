@@ -18,6 +18,7 @@ static struct mt_tls_entry first[FIRST];
 static struct mt_tls_entry none = {.tls = {.flags = MT_TLS_UNTRACED}};
 static uint32_t first_used;
 static struct room {
+	struct room *before;
 	uint64_t used;
 	struct mt_tls_entry entries[];
 } * room;
@@ -33,6 +34,7 @@ static struct room *add_room(struct room *old)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p < 0 && p > -4096)
 		return NULL;
+	((struct room *)p)->before = old;
 	if (mt_swap_if(&room, &old, (struct room *)p))
 		return (struct room *)p;
 	mt_arch_call(SYS_munmap, p, ROOM, 0, 0, 0, 0);
@@ -82,7 +84,7 @@ struct mt_thread_local *mt_tls_find(uint32_t number)
 	struct mt_tls_entry **bucket = &mt_tls_table[number % MT_TLS_BUCKETS], *entry, *head;
 
 	for (entry = mt_load_acquire(bucket); entry; entry = entry->next)
-		if (mt_load(&entry->number) == number && !mt_load(&entry->ended))
+		if (mt_load(&entry->number) == number)
 			return &entry->tls;
 	head = mt_load_acquire(bucket);
 	if ((entry = take_over(head, number)))
@@ -104,7 +106,21 @@ void mt_tls_forget(int32_t number)
 
 	for (; entry; entry = entry->next)
 		if (mt_load(&entry->number) == (uint32_t)number) {
-			entry->tls.self = NULL;
+			mt_store(&entry->number, 0); /* which no thread has */
 			mt_store_release(&entry->ended, 1);
 		}
+}
+
+/* The table is of no use afterwards: every look finds nothing. */
+void mt_tls_free(void)
+{
+	struct room *r = mt_load_acquire(&room), *before;
+
+	for (uint32_t i = 0; i < MT_TLS_BUCKETS; i++)
+		mt_store_release(&mt_tls_table[i], NULL);
+	mt_store_release(&room, NULL);
+	for (; r; r = before) {
+		before = r->before;
+		mt_arch_call(SYS_munmap, (long)r, ROOM, 0, 0, 0, 0);
+	}
 }

@@ -362,6 +362,8 @@ extern uint64_t mt_tls_number_at;
 struct mt_thread_local *mt_tls_find(uint32_t number);
 /* The thread of this number is gone. */
 void mt_tls_forget(int32_t number);
+/* All of them, with their memory. */
+void mt_tls_free(void);
 
 static MT_INLINE struct mt_thread_local *mt_tls_mine(void)
 {

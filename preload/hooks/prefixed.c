@@ -489,6 +489,7 @@ unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
 		mt_text_add(hooks[i].name, name);
 		hooks[i].hook = (uint64_t)own[i];
 		hooks[i].function = functions[i].function;
+		hooks[i].plain = functions[i].family == FAMILY_PROGRAM;
 		hooks[i].exported =
 			functions[i].family == FAMILY_PROGRAM || functions[i].family == FAMILY_X;
 		/* callers are bound to a library's function of this name already */

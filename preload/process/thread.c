@@ -38,6 +38,10 @@ static struct mt_thread_state *enter_once(void)
 		return stay_untraced();
 	if (!t->stack_hi && tid == mt_sys0(SYS_getpid))
 		mt_thread_find_main_stack(t, (uint64_t)__builtin_frame_address(0));
+#ifdef MT_ATTACHED /* nobody has seen it begin */
+	else if (!t->stack_hi)
+		mt_thread_find_stack(t, (uint64_t)__builtin_frame_address(0));
+#endif
 	if (mt_tls.flags & MT_TLS_LEAVING)
 		mt_store_release(&t->leaving, 1);
 	mt_signal_fence();

@@ -22,6 +22,8 @@ bool mt_thread_register(struct mt_thread_state *, int32_t tid);
 void mt_thread_enlist(struct mt_thread_state *);
 /* The stack that the kernel gave the process becomes the thread's, if sp is on it. */
 void mt_thread_find_main_stack(struct mt_thread_state *, uint64_t sp);
+/* The stack that the C library gave another thread, if sp is on it. */
+void mt_thread_find_stack(struct mt_thread_state *, uint64_t sp);
 
 /* ---- forks (thread_fork.c) ---- */
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -21,20 +22,21 @@
 /* Where the program's first stack begins. */
 extern void *__libc_stack_end __attribute__((weak));
 
-struct main_stack {
-	uint64_t sp, end; /* end 0: sp is not on it */
+struct stack {
+	uint64_t sp, within, start, end; /* end 0: sp and within are not on one stack */
 };
 
-/* Ends at the mapping that holds sp, and takes its end if the main stack begins in it, too. */
-static bool is_main_stack(const struct mt_procmap *map, void *context)
+/* Ends at the mapping that holds sp, and takes it if the other address is in it, too. */
+static bool is_stack(const struct mt_procmap *map, void *context)
 {
-	uint64_t first = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
-	struct main_stack *stack = context;
+	struct stack *stack = context;
 
 	if (stack->sp < map->start || stack->sp >= map->end)
 		return true;
-	if (first >= map->start && first < map->end)
+	if (stack->within >= map->start && stack->within < map->end) {
+		stack->start = map->start;
 		stack->end = map->end;
+	}
 	return false;
 }
 
@@ -52,12 +54,25 @@ static uint64_t stack_limit(void)
  * which costs nothing: no word below sp is ever read. */
 void mt_thread_find_main_stack(struct mt_thread_state *t, uint64_t sp)
 {
-	struct main_stack stack = {.sp = sp};
+	/* the kernel puts the random bytes above the first frame */
+	struct stack stack = {.sp = sp,
+		.within = &__libc_stack_end ? (uint64_t)__libc_stack_end : getauxval(AT_RANDOM)};
 
-	mt_procmaps_each(is_main_stack, &stack);
+	mt_procmaps_each(is_stack, &stack);
 	t->stack_hi = stack.end;
 	if (t->stack_hi)
 		t->stack_lo = t->stack_hi - stack_limit();
+}
+
+/* Of a thread whose creator has not told: the C library keeps its record of the thread at the
+ * thread pointer, above all frames of the stack that it has given the thread. */
+void mt_thread_find_stack(struct mt_thread_state *t, uint64_t sp)
+{
+	struct stack stack = {.sp = sp, .within = mt_arch_thread_pointer()};
+
+	mt_procmaps_each(is_stack, &stack);
+	t->stack_hi = stack.end && stack.within > sp ? stack.within : 0;
+	t->stack_lo = t->stack_hi ? stack.start : 0;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -173,7 +188,8 @@ static struct mt_thread_state *recycle(int32_t tid, bool silent)
 			continue;
 		if (!mt_swap_if(&t->tid, &old, 0))
 			continue;
-		mt_tls_forget(old);
+		if (old != tid)
+			mt_tls_forget(old);
 		mt_store(&t->leaving, 0);
 		if (t->busy)
 			mt_thread_recover(t);

@@ -104,6 +104,15 @@ void mt_arch_differ_choose(void);
 #define MT_ARCH_DIFFER_WAYS 3
 unsigned mt_arch_differ_ways(mt_arch_differ_way *[MT_ARCH_DIFFER_WAYS]); /* how many */
 
+/* The first word that the thread pointer leads to is its own address. */
+static inline uint64_t mt_arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 /* The word so many bytes behind the thread pointer. */
 static inline __attribute__((always_inline)) uint32_t mt_arch_thread_word(uint64_t offset)
 {

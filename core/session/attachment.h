@@ -1,0 +1,47 @@
+/* What attaching (attach.c) and detaching (detach.c) share. doc/attach.md has the picture. */
+#ifndef MT_SESSION_ATTACHMENT_H
+#define MT_SESSION_ATTACHMENT_H
+
+#include "core/inject/inject.h"
+#include "core/rendezvous.h"
+#include "core/session/attached_image.h"
+#include "core/session/internal.h"
+#include "core/session/patch_plan.h"
+
+#define MT_ATTACH_MODULES 4u
+/* of a mapping of stubs: a mark comes before them */
+#define MT_ATTACH_STUBS_OFFSET MT_PATCH_STUB
+#define MT_ATTACH_STUBS_SIZE (4096u + MT_PATCH_PLAN_STUBS)
+#define MT_ATTACH_BORROW_MS 10000u
+#define MT_ATTACH_STOP_MS 10000u
+
+/* One module whose functions lead to hooks. */
+struct mt_attached_module {
+	char *path;
+	uint64_t stubs; /* the mapping of them; 0: none */
+	struct mt_patch_plan *plan;
+};
+
+struct mt_attachment {
+	struct mt_attached_image image;
+	uint64_t place; /* of the attached tracer; 0: it is not mapped */
+	struct mt_attached_module modules[MT_ATTACH_MODULES];
+	uint32_t module_count;
+	int segment;  /* its descriptor in the process; -1: it has none, or has closed it */
+	bool written; /* entries lead to hooks */
+};
+
+/* Calls in the process, each by whichever thread can be borrowed. A system call fails with what the
+ * kernel said. what: for the sentence, as "cannot <what> in process 12". */
+int mt_attach_system_call(struct mt_tracee *, long number, const uint64_t arguments[6],
+	uint64_t *result, const char *what, struct mt_err *);
+int mt_attach_call(struct mt_tracee *, uint64_t function, int64_t *result, struct mt_err *);
+
+/* The opposite of what mt_attach_begin has done so far, in a process that has a copy of it: entries,
+ * data, place. What is not possible stays and does no harm; err says what. */
+int mt_attachment_remove(struct mt_attachment *, struct mt_tracee *, struct mt_err *);
+void mt_attachment_free(struct mt_attachment *);
+/* Takes out what a recorder has left that was killed. */
+int mt_attachment_recover(struct mt_tracee *, const struct mt_attached_image *, struct mt_err *);
+
+#endif
