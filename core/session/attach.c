@@ -196,8 +196,8 @@ static struct mt_attached_module *add_module(struct mt_attachment *at, const cha
 	return m;
 }
 
-/* The allocator, the library's operators of C++, what else has hooks in libc, and the program, which
- * may carry a second allocator inside. */
+/* The allocator, the library's operators of C++, what else has hooks in libc, and the program,
+ * which may carry a second allocator inside. */
 static int list_modules(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
 	struct mt_err *err)
 {
