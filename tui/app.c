@@ -63,6 +63,13 @@ bool mt_app_stopped(const struct mt_app *app)
 		&& d->profile.info.ended && d->profile.info.exit_status == -1;
 }
 
+bool mt_app_attached(const struct mt_app *app)
+{
+	const struct mt_data *d = app->home ? app->home : &app->data;
+
+	return d->client && mt_client_entry(d->client)->attached;
+}
+
 bool mt_app_runs(const struct mt_app *app)
 {
 	return mt_app_live(app) || mt_app_stopped(app);

@@ -338,6 +338,8 @@ void mt_app_open_group(struct mt_app *, uint32_t group);
 bool mt_app_live(const struct mt_app *); /* a session, not a trace */
 /* The recording has ended before the program, which runs on: its time is over, the disk is full. */
 bool mt_app_stopped(const struct mt_app *);
+/* It ran before memtui came to it, so nobody here ends it. */
+bool mt_app_attached(const struct mt_app *);
 bool mt_app_runs(const struct mt_app *); /* the program does, recorded or not */
 /* How many other processes of the session go on, although the program itself has ended. */
 uint32_t mt_app_lives_on(const struct mt_app *);

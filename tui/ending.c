@@ -79,7 +79,12 @@ void mt_ending_end(struct mt_app *app, bool whole)
 {
 	struct mt_data *home = mt_app_home(app);
 
-	home->frozen = false; /* to see the ends */
+	home->frozen = false;       /* to see the ends */
+	if (mt_app_attached(app)) { /* it was there before, and stays */
+		mt_client_detach(home->client);
+		wait_for_end(app, recorder_is_over, FINISH_MS);
+		return;
+	}
 	if (!program_is_over(app)) {
 		mt_client_signal(home->client, SIGTERM);
 		wait_for_end(app, program_is_over, END_MS);

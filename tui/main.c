@@ -158,7 +158,8 @@ static bool applies_suppressions(const struct mt_command *command)
 
 static int run_command(const struct mt_command *command, int argc, char **argv)
 {
-	char *cache = command->runs_program ? mt_environment_cache() : NULL;
+	char *cache =
+		command->runs_program || command->records_process ? mt_environment_cache() : NULL;
 	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE,
 		.cache = cache,
 		.applies_suppressions = applies_suppressions(command)};

@@ -77,7 +77,8 @@ static struct question question_of(const struct mt_app *app)
 
 	if (runs)
 		snprintf(q.head, sizeof q.head,
-			app->part_of ? "The process still runs" : "The program still runs");
+			app->part_of || mt_app_attached(app) ? "The process still runs"
+							     : "The program still runs");
 	else if (others)
 		snprintf(q.head, sizeof q.head, "%s of the program still %s",
 			mt_number_of(processes, others, "process"), others == 1 ? "runs" : "run");
@@ -88,7 +89,9 @@ static struct question question_of(const struct mt_app *app)
 	const char *them = runs || others == 1 ? "it" : "them";
 	char end[32] = "", words[128];
 
-	if (runs || others)
+	if ((runs || others) && mt_app_attached(app))
+		snprintf(end, sizeof end, "detach, "); /* it was there before: nobody ends it */
+	else if (runs || others)
 		snprintf(end, sizeof end, "end %s, ", them);
 	enum mt_outcome outcome = *end ? MT_OUTCOME_END : MT_OUTCOME_QUIT;
 
@@ -102,14 +105,17 @@ static struct question question_of(const struct mt_app *app)
 		offer(&q, 'e', outcome, MT_FATE_NONE, words);
 		q.enter = 's';
 	} else {
-		snprintf(words, sizeof words, *end ? "end %s, keep the recording" : "quit", them);
+		snprintf(words, sizeof words, "%s%s", *end ? end : "quit",
+			*end ? "keep the recording" : "");
 		offer(&q, 'e', outcome, MT_FATE_NONE, words);
 	}
 	if (!*end)
 		return q;
 	snprintf(words, sizeof words,
 		mt_app_stopped(app) ? "keep %s running (no longer recorded)"
-				    : "keep %s running and recorded ('memtui attach' returns)",
+			: mt_app_attached(app)
+			? "keep recording %s ('memtui attach' returns)"
+			: "keep %s running and recorded ('memtui attach' returns)",
 		them);
 	offer(&q, 'k', MT_OUTCOME_LEAVE, MT_FATE_NONE, words);
 	if (!app->session) /* somebody else started it */

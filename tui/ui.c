@@ -379,7 +379,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		*exit_status = 0;
 		return 0;
 	}
-	if (mt_app_home(app)->recorder_gone && !app->program_ended
+	if (!app->session->attached && mt_app_home(app)->recorder_gone && !app->program_ended
 		&& mt_session_poll(app->session, &status) != 1)
 		fprintf(stderr,
 			"memtui: the recorder is gone; process %d is still running, waiting for "
@@ -388,6 +388,9 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
 		result = mt_fail(err, failed.code, "%s", failed.text);
+	if (app->session->detached)
+		mt_command_say("process %d runs on, no longer recorded",
+			(int)app->session->program);
 	if (o->output && o->close) {
 		struct mt_err unread = {0};
 
@@ -417,6 +420,11 @@ static int wait_unseen(struct mt_session *session, int *exit_status, struct mt_e
 	int status, code = err->code, program = (int)session->program;
 
 	mt_session_unwatched(session);
+	if (session->attached) { /* it was recorded for the screen's sake */
+		mt_session_detach(session->name, &ignored);
+		*exit_status = mt_session_wait(session, &status, &ignored);
+		return code;
+	}
 	if (mt_session_poll(session, &status))
 		mt_command_say("%s", err->text);
 	else
@@ -472,7 +480,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	}
 	mt_screen_size(&rows, &columns);
 	with.watched = true;
-	with.pty = !options->tty;
+	with.pty = !options->tty && !with.attach;
 	with.terminal = options->tty;
 	with.rows = rows > 10 ? rows - 4 : 6;
 	with.columns = columns;

@@ -366,11 +366,10 @@ static int check_limits(struct mt_launch *l, struct mt_err *err)
 
 /* ---- a process that runs ---- */
 
-/* Nothing of the process is touched. A system-call filter is judged by who makes calls in it. */
-static int check_process(struct mt_launch *l, pid_t pid, struct mt_err *err)
+/* A system-call filter is judged by who makes calls in it. */
+int mt_session_check_attach(pid_t pid, struct mt_err *err)
 {
 	struct mt_tracee *tracee = mt_tracee_open(pid, MT_TRACEE_SECCOMP, err);
-	char path[PATH_MAX];
 
 	if (!tracee)
 		return err->code;
@@ -380,6 +379,16 @@ static int check_process(struct mt_launch *l, pid_t pid, struct mt_err *err)
 			"process %d has loaded memtui's tracer already: it was started by memtui, "
 			"or records itself",
 			(int)pid);
+	return 0;
+}
+
+static int check_process(struct mt_launch *l, pid_t pid, struct mt_err *err)
+{
+	char path[PATH_MAX];
+	int error = mt_session_check_attach(pid, err);
+
+	if (error)
+		return error;
 	mt_proc_executed(pid, path, sizeof path);
 	if (!*path && !mt_proc_link(pid, "exe", path, sizeof path))
 		return mt_fail(err, -ENOENT, "process %d: its program is not known", (int)pid);

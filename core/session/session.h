@@ -88,6 +88,8 @@ struct mt_session {
  * ignores SIGINT and SIGQUIT until wait returns where the program keeps the terminal. The recorder
  * leaves the caller's session: it survives SIGHUP. */
 int mt_session_start(struct mt_session *, const struct mt_session_options *, struct mt_err *err);
+/* Whether the process could be attached, as far as that can be told without touching it. */
+int mt_session_check_attach(pid_t, struct mt_err *err);
 /* The caller will not connect after all: the recorder need not wait for it. */
 void mt_session_unwatched(struct mt_session *);
 /* Waits for the program and for the recorder to finish its trace; other processes may be recorded

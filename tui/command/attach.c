@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 static const struct mt_option options[] = {
+	MT_OPTIONS_RECORD,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
@@ -91,27 +92,6 @@ static void list_all(const struct mt_session_entry *entries, int count)
 	fflush(stdout);
 }
 
-/* The session that records this process, as another than its root. */
-static const struct mt_session_entry *find_other(const struct mt_session_entry *entries, int count,
-	pid_t pid)
-{
-	const struct mt_session_entry *found = NULL;
-
-	for (int i = 0; i < count && !found; i++) {
-		struct mt_session_process *processes = NULL;
-		struct mt_err ignored;
-		int n = entries[i].program
-			? mt_session_processes(entries[i].name, &processes, &ignored)
-			: 0;
-
-		for (int j = 0; j < n && !found; j++)
-			if (processes[j].pid == pid && processes[j].alive)
-				found = &entries[i];
-		free(processes);
-	}
-	return found;
-}
-
 /* 0 when the root lives, or none does: the recorder is at its last, or does not say; else the
  * process that alone goes on; negative: there are several. */
 static pid_t only_process(const struct mt_session_entry *entry)
@@ -133,7 +113,8 @@ static pid_t only_process(const struct mt_session_entry *entry)
 	return only;
 }
 
-static int fail_unknown(const struct mt_session_entry *entries, int count, pid_t pid,
+/* 0, or why it is not for us to begin a recording of it. */
+static int check_others(const struct mt_session_entry *entries, int count, pid_t pid,
 	struct mt_err *err)
 {
 	uid_t user;
@@ -147,15 +128,32 @@ static int fail_unknown(const struct mt_session_entry *entries, int count, pid_t
 				"continues it",
 				(int)pid, (int)entries[i].recorder, (int)entries[i].recorder);
 	if (!mt_session_is_of_other(pid, &user))
-		return mt_fail(err, -ESRCH,
-			"process %d is not being recorded; 'memtui attach' lists the "
-			"recordings, 'memtui run' or 'memtui record' starts one",
-			(int)pid);
+		return 0;
 	who = getpwuid(user);
 	return mt_fail(err, -EPERM,
 		"process %d is being recorded by %s (user %u); only that user "
 		"can watch it",
 		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
+}
+
+/* A recording of a process that runs, which nobody records yet. */
+static int begin(const struct mt_arguments *arguments, pid_t pid, struct mt_err *err)
+{
+	struct mt_arguments with = *arguments;
+	struct mt_session_options session;
+	struct mt_ui_options ui;
+	char *filter, *library;
+	int exit_status = 0, status = mt_session_check_attach(pid, err);
+
+	with.pid = (uint64_t)pid;
+	if (status < 0 || (status = mt_command_ui_options(&ui, &filter, &with, err)) < 0)
+		return status;
+	mt_command_session_options(&session, &library, &with);
+	ui.close = mt_command_close_session;
+	status = mt_ui_run(&session, &ui, &exit_status, err);
+	free(library);
+	free(filter);
+	return status < 0 ? status : exit_status;
 }
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
@@ -164,41 +162,52 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	char *end = NULL;
 
 	if (!word || (strtol(word, &end, 10) > 0 && !*end))
-		return mt_command_check_ui(arguments, false, err);
+		return mt_command_check_ui(arguments, false, err) < 0
+			? err->code
+			: mt_command_check_recording(arguments, true, err);
 	return mt_fail(err, -EINVAL,
-		"invalid process '%.60s'; give the number of a recorded "
-		"program or of its recorder",
-		word);
+		"invalid process '%.60s'; give the number of a process, or of a recorder", word);
+}
+
+/* Joins the recording that the process is in, or begins one. */
+static int attach_process(const struct mt_session_entry *entries, int count, pid_t pid,
+	const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const char *option = mt_command_recording_option(arguments);
+	pid_t process;
+	const struct mt_session_entry *entry =
+		mt_command_recording_of(entries, count, pid, &process);
+
+	if (entry && option)
+		return mt_fail(err, -EINVAL,
+			"--%s: process %d is being recorded already, so options of a recording "
+			"have no effect",
+			option, (int)pid);
+	if (entry)
+		return attach_to(entry, process, arguments, err);
+	int status = attach_to_file(pid, arguments, err);
+
+	if (status <= 0)
+		return status;
+	status = check_others(entries, count, pid, err);
+	return status < 0 ? status : begin(arguments, pid, err);
 }
 
 static int choose(const struct mt_session_entry *entries, int count,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *word = arguments->operand_count ? arguments->operands[0] : NULL;
-	const struct mt_session_entry *other;
-	long pid = word ? strtol(word, NULL, 10) : 0;
+	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
 
-	for (int i = 0; word && i < count; i++)
-		if (entries[i].program == pid || entries[i].recorder == pid
-			|| mt_session_front(&entries[i]) == pid)
-			return attach_to(&entries[i], 0, arguments, err);
-	if (word && (other = find_other(entries, count, (pid_t)pid)))
-		return attach_to(other, (pid_t)pid, arguments, err);
-	int status = word ? attach_to_file((pid_t)pid, arguments, err) : 1;
-
-	if (status <= 0)
-		return status;
 	if (word)
-		return fail_unknown(entries, count, (pid_t)pid, err);
+		return attach_process(entries, count, (pid_t)strtol(word, NULL, 10), arguments,
+			err);
+	if (only >= 0)
+		return attach_to(&entries[0], only, arguments, err);
 	if (!count)
 		return mt_fail(err, -ESRCH,
 			"no recording is in progress; start one with 'memtui run' or "
-			"'memtui record'; for a program that records itself, give its "
-			"process: 'memtui attach PID'");
-	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
-
-	if (only >= 0)
-		return attach_to(&entries[0], only, arguments, err);
+			"'memtui record', or of a process that runs: 'memtui attach PID'");
 	list_all(entries, count);
 	return mt_fail(err, -EAGAIN,
 		"several processes are being recorded; name one: memtui attach "
@@ -218,21 +227,25 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_attach = {
 	.name = "attach",
 	.operands = "[PID]",
-	.words = "watch a recording in progress",
+	.words = "watch a recording in progress, or begin one of a process that runs",
 	.description =
-		"Opens the terminal interface on a running recording. PID is "
-		"the recorded program, one of its child processes, the "
-		"recorder, or a program that records itself (see 'memtui help "
-		"environment'). Without PID it opens the only recording, or "
-		"lists all of them.\n\nSeveral people may watch one recording "
-		"at once. Watching does not change it, but all watchers share "
-		"the keyboard of the program's terminal. The terminal is shown "
-		"only for the program itself, not for its child processes. On "
-		"quitting, memtui asks whether to keep the program running (Enter) or to end "
-		"it.",
+		"Opens the terminal interface on a running recording. PID is the recorded program, "
+		"one of its child processes, the recorder, or a program that records itself (see "
+		"'memtui help environment'). Without PID it opens the only recording, or lists all "
+		"of them.\n\n"
+		"If nobody records process PID yet, memtui attaches to it and begins a recording. "
+		"Its options are those of 'memtui record'. What the process allocated before is "
+		"not in the totals. On quitting, memtui asks whether to detach (Enter), so that "
+		"the process runs on as it was, or to keep recording it. memtui never ends such a "
+		"process.\n\n"
+		"Several people may watch one recording at once. Watching does not change it, but "
+		"all watchers share the keyboard of the program's terminal. The terminal is shown "
+		"only for the program itself, not for its child processes. On quitting, memtui "
+		"asks whether to keep the program running (Enter) or to end it.",
 	.examples = "memtui attach\twatch the only recording, or list all\nmemtui "
-		    "attach 4711\twatch process 4711\n",
+		    "attach 4711\twatch process 4711, and record it if nobody does yet\n",
 	.options = options,
+	.records_process = true,
 	.operands_max = 1,
 	.check = check,
 	.run = run,

@@ -16,6 +16,7 @@
 	X(report) \
 	X(pack) \
 	X(attach) \
+	X(detach) \
 	X(info) \
 	X(groups) \
 	X(allocations) \
@@ -128,8 +129,17 @@ int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
 /* What can be said of the options of the screen before anything is opened or started. live: of a
  * program that runs. */
 int mt_command_check_ui(const struct mt_arguments *, bool live, struct mt_err *);
+/* ---- recordings in progress (recorded.c) ---- */
+/* The session that records this process, or whose recorder or front it is. NULL: none. process: 0
+ * if it is the session's first one, the recorder or the front. */
+const struct mt_session_entry *mt_command_recording_of(const struct mt_session_entry *, int count,
+	pid_t, pid_t *process);
+/* Fails in words if the process is recorded already. */
+int mt_command_check_unrecorded(pid_t, struct mt_err *);
+/* Which option of a recording was given, for a sentence; NULL: none. */
+const char *mt_command_recording_option(const struct mt_arguments *);
 /* Of the options of record and run that do not go together. */
-int mt_command_check_recording(const struct mt_arguments *, struct mt_err *err);
+int mt_command_check_recording(const struct mt_arguments *, bool attaches, struct mt_err *err);
 /* What is said when a session has ended: what was written and what is missing. 1: the root's trace
  * can be read again. */
 int mt_command_close_session(struct mt_session *, const char *output, int wait_status,
@@ -218,7 +228,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"do not read or keep the names of functions in MEMTUI_CACHE", \
 		NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
-		"stop recording after this time", NULL}, \
+		"stop recording after this time; a process that was attached is detached", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
 		"keep each trace below SIZE (256M; at least 256K) by dropping the oldest events; " \
 		"totals and live blocks stay exact", \

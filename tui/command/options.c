@@ -480,6 +480,11 @@ static int check_operands(const struct parser *parser)
 
 	if (parser->arguments->help || parser->arguments->man || parser->arguments->complete)
 		return 0;
+	if (parser->arguments->pid)
+		return count ? mt_fail(parser->err, -EINVAL,
+			       "extra argument '%.100s': with --pid no program is started",
+			       parser->arguments->operands[0])
+			     : 0;
 	if (count < command->operands_min) {
 		const char *missing = command->operands;
 

@@ -29,6 +29,7 @@ struct mt_arguments {
 	const char *tty;
 	bool fresh, no_cache, no_follow, no_patch, force, disabled, free_stacks, slack,
 		check_stacks, headless, exact, help, short_names;
+	uint64_t pid; /* of record: a process that runs already; 0: none */
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	/* of_log, of_blocks: the filter is asked of the log alone, or of single blocks */
 	bool inverted, ascending, sort_given, history, events, max_size_given, of_log, of_blocks;
@@ -179,6 +180,8 @@ struct mt_command {
 	int operands_min, operands_max; /* max -1: any number */
 	/* operands begin with the first word that is no option */
 	bool runs_program;
+	/* begins recordings of processes that run: names are cached as for a program */
+	bool records_process;
 	/* of options that do not go together; may be NULL */
 	int (*check)(const struct mt_arguments *, struct mt_err *);
 	/* exit status, or a negative errno */

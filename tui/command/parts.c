@@ -98,8 +98,28 @@ int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct 
 	return status;
 }
 
-int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)
+/* What only a program can have that memtui starts. */
+static int check_attach(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	if (arguments->no_follow)
+		return mt_fail(err, -EINVAL,
+			"--no-follow: attaching changes no environment; programs that the process "
+			"executes are not recorded");
+	if (arguments->no_patch)
+		return mt_fail(err, -EINVAL,
+			"--no-patch: a process that runs can be recorded only by patching its "
+			"functions");
+	if (arguments->disabled)
+		return mt_fail(err, -EINVAL,
+			"--disabled: a process that is attached cannot call memtui_resume");
+	return 0;
+}
+
+int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
+	struct mt_err *err)
+{
+	if (attaches && check_attach(arguments, err) < 0)
+		return err->code;
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
 		return mt_fail(err, -EINVAL, "--%s: only with --report",
 			arguments->outfile          ? "outfile"
@@ -132,7 +152,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 {
 	*library = mt_command_library();
 	*options = (struct mt_session_options){
-		.argv = arguments->operands,
+		.argv = arguments->pid ? NULL : arguments->operands,
+		.attach = (pid_t)arguments->pid,
 		.output = arguments->output,
 		.force = arguments->force,
 		.depth_limit =

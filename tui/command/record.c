@@ -23,6 +23,10 @@
 #define RESIDENT_LEAST 100 /* columns, for that of the resident memory */
 
 static const struct mt_option options[] = {
+	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid),
+		"record this process, which runs already, until it ends, or ^C, --duration or "
+		"'memtui detach PID' ends the recording; the process runs on",
+		"1..4194304"},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
@@ -394,6 +398,8 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	if (!filter)
 		return -EINVAL;
 	mt_filter_free(filter);
+	if (arguments->pid && mt_command_check_unrecorded((pid_t)arguments->pid, err) < 0)
+		return err->code;
 	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
 		return mt_fail(err, -EINVAL,
 			"--report: needs a trace file; give one with --output");
@@ -405,11 +411,16 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	free(library);
 	if (status < 0)
 		return status;
+	if (session.attached)
+		mt_command_say("recording process %d into %s; ^C detaches", (int)session.program,
+			session.trace_path);
 	struct mt_err failure = {0};
 	int exit_status = mt_session_wait(&session, &wait_status, &failure);
 
 	if (failure.code)
 		mt_command_say("%s", failure.text);
+	if (session.detached)
+		mt_command_say("process %d runs on, no longer recorded", (int)session.program);
 	if (exit_status < 0)
 		status = failure.code < 0 ? failure.code : -1;
 	else if (finish(arguments, &session, wait_status, err) < 0)
@@ -419,15 +430,26 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	return exit_status < 0 ? status : exit_status;
 }
 
+static int check(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	return mt_command_check_recording(arguments, arguments->pid != 0, err);
+}
+
 const struct mt_command mt_command_record = {
 	.name = "record",
 	.operands = "PROG [ARGS]",
-	.words = "run a program and write its trace",
+	.words = "run a program, or take a running process, and write its trace",
 	.description =
 		"Starts the program and writes all its allocations and frees to a trace file, by "
 		"default memtui_%e_%t_%p.dat. The exit status is the program's, or 128 + N if "
 		"signal N ended it. Options stand before the program; everything behind it is an "
 		"argument of the program.\n\n"
+		"With --pid, memtui starts no program but attaches to a process that runs already, "
+		"and the exit status is 0 if it was recorded in order. What the process allocated "
+		"before is not in the totals; frees of such blocks are counted separately. ^C, "
+		"SIGTERM, --duration and 'memtui detach PID' end the recording and leave the "
+		"process as it was. memtui never ends it. Programs that it executes are not "
+		"recorded.\n\n"
 		"Child processes are recorded too, each into a separate file: --output names it "
 		"if it has %p or %n, else it is OUTPUT.PID. The trace of an earlier program of the "
 		"same process (before exec) is OUTPUT.exec0, OUTPUT.exec1 and so on. memtui ends "
@@ -448,12 +470,13 @@ const struct mt_command mt_command_record = {
 		"memtui record ./prog arg\twrite memtui_prog_TIME_PID.dat\n"
 		"memtui record -o prog.dat --report=count --top 5 ./prog\tprint leaks at the end\n"
 		"memtui record -o build.dat -- make -j4\trecord each compiler to build.dat.PID\n"
+		"memtui record -p 4711 --duration 60s\trecord a running process for a minute\n"
 		"memtui record --max-size 256M -o server.dat ./server\trecord for weeks\n"
 		"ssh host memtui record -o - ./prog | memtui open -\trecord over the network\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
 	.runs_program = true,
-	.check = mt_command_check_recording,
+	.check = check,
 	.run = mt_command_record_program,
 };

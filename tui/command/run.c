@@ -28,7 +28,7 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 			"this terminal, or on the other one");
 	if (!arguments->headless && mt_command_check_ui(arguments, true, err) < 0)
 		return err->code;
-	return mt_command_check_recording(arguments, err);
+	return mt_command_check_recording(arguments, false, err);
 }
 
 /* The device behind a descriptor, or 0: that of /dev/tty is the terminal itself. */

@@ -1,0 +1,81 @@
+/* Recordings in progress: which one a process is in. */
+#include "tui/command/commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* As another than the root. */
+static bool has_other(const struct mt_session_entry *entry, pid_t pid)
+{
+	struct mt_session_process *processes = NULL;
+	struct mt_err ignored;
+	int n = entry->program ? mt_session_processes(entry->name, &processes, &ignored) : 0;
+	bool found = false;
+
+	for (int i = 0; i < n && !found; i++)
+		found = processes[i].pid == pid && processes[i].alive;
+	free(processes);
+	return found;
+}
+
+const struct mt_session_entry *mt_command_recording_of(const struct mt_session_entry *entries,
+	int count, pid_t pid, pid_t *process)
+{
+	*process = 0;
+	for (int i = 0; i < count; i++)
+		if (entries[i].program == pid || entries[i].recorder == pid
+			|| mt_session_front(&entries[i]) == pid)
+			return &entries[i];
+	*process = pid;
+	for (int i = 0; i < count; i++)
+		if (has_other(&entries[i], pid))
+			return &entries[i];
+	return NULL;
+}
+
+int mt_command_check_unrecorded(pid_t pid, struct mt_err *err)
+{
+	struct mt_session_entry *entries = NULL;
+	pid_t process;
+	int count = mt_session_list(&entries, err), status = 0;
+	const struct mt_session_entry *entry =
+		count < 0 ? NULL : mt_command_recording_of(entries, count, pid, &process);
+
+	if (count < 0)
+		status = count;
+	else if (entry && entry->program != pid && !process)
+		status = mt_fail(err, -EINVAL, "process %d is memtui, which records process %d",
+			(int)pid, (int)entry->program);
+	else if (entry)
+		status = mt_fail(err, -EBUSY,
+			"process %d is being recorded already; 'memtui attach %d' shows it",
+			(int)pid, (int)pid);
+	free(entries);
+	return status;
+}
+
+const char *mt_command_recording_option(const struct mt_arguments *a)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} options[] = {
+		{"output", a->output},
+		{"force", a->force},
+		{"depth", a->depth},
+		{"free-stacks", a->free_stacks},
+		{"slack", a->slack},
+		{"check-stacks", a->check_stacks},
+		{"on-full", a->on_full},
+		{"no-cache", a->no_cache},
+		{"duration", a->duration_ns},
+		{"max-size", a->max_size_given},
+		{"over-size", a->over_size},
+		{"report", a->report},
+	};
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (options[i].given)
+			return options[i].name;
+	return NULL;
+}
