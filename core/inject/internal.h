@@ -12,6 +12,7 @@
 #define MT_INJECT_PAGE 4096u
 #define MT_INJECT_STOP_NS \
 	100000000ull /* a thread that does not stop for so long is judged by /proc */
+#define MT_INJECT_STOP_MOST_NS 1600000000ull /* the same, when it was tried before */
 #define MT_INJECT_CALL_NS 10000000000ull
 
 /* ---- what is known of a process before it is touched ---- */
@@ -86,6 +87,7 @@ struct mt_tracee {
 	unsigned flags;
 	int timer_slack, nice; /* the caller's */
 	bool all_stopped;
+	uint64_t patience_ns; /* for a thread to stop */
 	pid_t refused; /* a thread that the kernel does not let us seize */
 	unsigned turn;
 	struct mt_inject_maps maps;

@@ -44,6 +44,7 @@ struct mt_tracee *mt_tracee_open(pid_t pid, unsigned flags, struct mt_err *err)
 	t = mt_alloc(sizeof *t);
 	t->pid = pid;
 	t->flags = flags;
+	t->patience_ns = MT_INJECT_STOP_NS;
 	t->timer_slack = prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1); /* so that short pauses are short */
 	/* a thread stands still while we wait for a processor; only root may be preferred */

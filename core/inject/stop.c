@@ -164,7 +164,7 @@ bool mt_inject_await(struct mt_tracee *t, struct mt_inject_thread *thread)
 		mt_inject_look(t, thread);
 		if (thread->state != MT_INJECT_ASKED)
 			break;
-		if (mt_inject_now() - thread->asked_ns > MT_INJECT_STOP_NS)
+		if (mt_inject_now() - thread->asked_ns > t->patience_ns)
 			thread->state = MT_INJECT_HELD;
 		else
 			mt_inject_pause(&looks);
@@ -316,10 +316,14 @@ int mt_tracee_stop(struct mt_tracee *t, unsigned deadline_ms, struct mt_err *err
 	int error;
 
 	t->refused = 0;
-	for (;;) {
+	for (t->patience_ns = MT_INJECT_STOP_NS;; t->patience_ns *= 2) {
+		/* on a busy machine, a thread may have to wait long for its turn to stop */
+		if (t->patience_ns > MT_INJECT_STOP_MOST_NS)
+			t->patience_ns = MT_INJECT_STOP_MOST_NS;
 		error = stop_once(t, end, err);
 		if (!error) {
 			t->all_stopped = true;
+			t->patience_ns = MT_INJECT_STOP_NS;
 			return 0;
 		}
 		mt_tracee_resume(t);

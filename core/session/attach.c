@@ -16,20 +16,54 @@
 
 /* struct pthread of glibc, from the thread pointer on: tid. The same since 2.4. */
 #define GLIBC_THREAD_NUMBER 0x2d0u
+#define CALL_TRIES 1000
+#define CALL_TRY_US 5000
 #define MARK_NAME 9u /* in mt_attached_mark: the text "memtui" */
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-int mt_attach_system_call(struct mt_tracee *t, long number, const uint64_t arguments[6],
-	uint64_t *result, const char *what, struct mt_err *err)
+struct call {
+	long number; /* of a system call; -1: the function is called */
+	uint64_t function;
+	const uint64_t *arguments;
+};
+
+static int call_once(struct mt_tracee *t, const struct call *c, int64_t *result, struct mt_err *err)
 {
 	pid_t thread = mt_tracee_borrow(t, 0, MT_ATTACH_BORROW_MS, err);
-	int64_t got = 0;
+	uint64_t got = 0;
 	int error;
 
 	if (thread < 0)
 		return (int)thread;
-	error = mt_tracee_system_call(t, thread, number, arguments, &got, err);
+	if (c->number >= 0)
+		return mt_tracee_system_call(t, thread, c->number, c->arguments, result, err);
+	error = mt_tracee_call(t, thread, c->function, c->arguments, &got, err);
+	*result = (int64_t)got;
+	return error;
+}
+
+/* A call that a killed recorder has begun may have to end first. */
+static int make_call(struct mt_tracee *t, const struct call *c, int64_t *result, struct mt_err *err)
+{
+	int error;
+
+	for (unsigned tries = 0; tries < CALL_TRIES; tries++) {
+		error = call_once(t, c, result, err);
+		if (error != -EAGAIN)
+			break;
+		usleep(CALL_TRY_US);
+	}
+	return error;
+}
+
+int mt_attach_system_call(struct mt_tracee *t, long number, const uint64_t arguments[6],
+	uint64_t *result, const char *what, struct mt_err *err)
+{
+	struct call c = {.number = number, .arguments = arguments};
+	int64_t got = 0;
+	int error = make_call(t, &c, &got, err);
+
 	if (error)
 		return error;
 	if (got < 0 && got > -4096)
@@ -41,15 +75,9 @@ int mt_attach_system_call(struct mt_tracee *t, long number, const uint64_t argum
 
 int mt_attach_call(struct mt_tracee *t, uint64_t function, int64_t *result, struct mt_err *err)
 {
-	pid_t thread = mt_tracee_borrow(t, 0, MT_ATTACH_BORROW_MS, err);
-	uint64_t got = 0;
-	int error;
+	struct call c = {.number = -1, .function = function, .arguments = (const uint64_t[6]){0}};
 
-	if (thread < 0)
-		return (int)thread;
-	error = mt_tracee_call(t, thread, function, (const uint64_t[6]){0}, &got, err);
-	*result = (int64_t)got;
-	return error;
+	return make_call(t, &c, result, err);
 }
 
 /* Anonymous memory that can be read and executed; at 0: anywhere. */

@@ -12,8 +12,9 @@
 #define TRIES 100      /* to find no thread inside */
 #define TRY_US 2000    /* between two of them */
 #define PLACES_MOST 16 /* of killed recorders that are taken out at once */
-#define HEAD 16u       /* bytes of a function in which an entry lies */
-#define JUMP 0xe9      /* and four bytes of distance */
+#define STUBS_MOST 64
+#define HEAD 16u  /* bytes of a function in which an entry lies */
+#define JUMP 0xe9 /* and four bytes of distance */
 #define JUMP_SIZE 5u
 
 static void unmap(struct mt_tracee *t, uint64_t at, uint64_t size)
@@ -34,18 +35,25 @@ static bool is_inside(struct mt_tracee *t, uint64_t place, uint64_t size)
 	return place && mt_tracee_inside(t, place, place + size);
 }
 
-static int wait_until_outside(const struct mt_attachment *at, struct mt_tracee *t,
-	struct mt_err *err)
+/* What lies in the process of one or several tracers. */
+struct extent {
+	uint64_t places[PLACES_MOST], stubs[STUBS_MOST];
+	uint32_t place_count, stub_count;
+};
+
+static int wait_until_outside(const struct extent *e, const struct mt_attached_image *image,
+	struct mt_tracee *t, struct mt_err *err)
 {
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		bool inside;
+		bool inside = false;
 		int error = mt_tracee_stop(t, MT_ATTACH_STOP_MS, err);
 
 		if (error)
 			return error;
-		inside = is_inside(t, at->place, at->image.data);
-		for (uint32_t i = 0; i < at->module_count; i++)
-			inside |= is_inside(t, at->modules[i].stubs, MT_ATTACH_STUBS_SIZE);
+		for (uint32_t i = 0; i < e->place_count && !inside; i++)
+			inside = is_inside(t, e->places[i], image->data);
+		for (uint32_t i = 0; i < e->stub_count && !inside; i++)
+			inside = is_inside(t, e->stubs[i], MT_ATTACH_STUBS_SIZE);
 		mt_tracee_resume(t);
 		if (!inside)
 			return 0;
@@ -56,24 +64,19 @@ static int wait_until_outside(const struct mt_attachment *at, struct mt_tracee *
 }
 
 /* No entry leads there any more. */
-static int take_out(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
+static int take_out(const struct extent *e, const struct mt_attached_image *image,
+	struct mt_tracee *t, struct mt_err *err)
 {
-	struct mt_err ignored;
-	uint64_t done;
 	int64_t result;
-	int error = wait_until_outside(at, t, err);
+	int error = wait_until_outside(e, image, t, err);
 
-	if (!error && at->place)
-		error = mt_attach_call(t, at->place + at->image.end, &result, err);
-	if (error)
-		return error;
-	if (at->segment >= 0)
-		mt_attach_system_call(t, SYS_close, (const uint64_t[6]){(uint64_t)at->segment},
-			&done, "close a descriptor", &ignored);
-	for (uint32_t i = 0; i < at->module_count; i++)
-		unmap(t, at->modules[i].stubs, MT_ATTACH_STUBS_SIZE);
-	unmap(t, at->place, at->image.size);
-	return 0;
+	for (uint32_t i = 0; i < e->place_count && !error; i++)
+		error = mt_attach_call(t, e->places[i] + image->end, &result, err);
+	for (uint32_t i = 0; i < e->stub_count && !error; i++)
+		unmap(t, e->stubs[i], MT_ATTACH_STUBS_SIZE);
+	for (uint32_t i = 0; i < e->place_count && !error; i++)
+		unmap(t, e->places[i], image->size);
+	return error;
 }
 
 static int restore(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
@@ -96,11 +99,28 @@ static int restore(struct mt_attachment *at, struct mt_tracee *t, struct mt_err 
 	return first;
 }
 
+static void close_segment(const struct mt_attachment *at, struct mt_tracee *t)
+{
+	struct mt_err ignored;
+	uint64_t done;
+
+	if (at->segment >= 0)
+		mt_attach_system_call(t, SYS_close, (const uint64_t[6]){(uint64_t)at->segment},
+			&done, "close a descriptor", &ignored);
+}
+
 int mt_attachment_remove(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
 {
+	struct extent e = {.places = {at->place}, .place_count = at->place != 0};
 	int error = at->written ? restore(at, t, err) : 0;
 
-	return error ? error : take_out(at, t, err);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < at->module_count; i++)
+		if (at->modules[i].stubs)
+			e.stubs[e.stub_count++] = at->modules[i].stubs;
+	close_segment(at, t);
+	return take_out(&e, &at->image, t, err);
 }
 
 void mt_attachment_free(struct mt_attachment *at)
@@ -118,8 +138,7 @@ void mt_attachment_free(struct mt_attachment *at)
 struct left {
 	struct mt_tracee *tracee;
 	const struct mt_attached_image *image;
-	struct mt_attachment found; /* the places, as if we had made them */
-	uint32_t entries;           /* that led there */
+	struct extent extent;
 };
 
 static bool is_marked(const struct mt_tracee *t, const struct mt_tracee_mapping *m)
@@ -146,20 +165,20 @@ static bool is_ours(const struct left *l, uint64_t place)
 
 static void see_place(struct left *l, const struct mt_tracee_mapping *m)
 {
-	struct mt_attachment *f = &l->found;
+	struct extent *e = &l->extent;
 
 	if (m->high - m->low == MT_ATTACH_STUBS_SIZE) {
-		if (f->module_count < MT_ATTACH_MODULES)
-			f->modules[f->module_count++].stubs = m->low;
-	} else if (is_ours(l, m->low)) {
-		f->place = m->low;
+		if (e->stub_count < STUBS_MOST)
+			e->stubs[e->stub_count++] = m->low;
+	} else if (e->place_count < PLACES_MOST && is_ours(l, m->low)) {
+		e->places[e->place_count++] = m->low;
 	}
 }
 
 static bool leads_to_stubs(const struct left *l, uint64_t target)
 {
-	for (uint32_t i = 0; i < l->found.module_count; i++)
-		if (target - l->found.modules[i].stubs < MT_ATTACH_STUBS_SIZE)
+	for (uint32_t i = 0; i < l->extent.stub_count; i++)
+		if (target - l->extent.stubs[i] < MT_ATTACH_STUBS_SIZE)
 			return true;
 	return false;
 }
@@ -181,9 +200,8 @@ static void restore_function(void *context, const char *name, const struct mt_tr
 		return;
 	memcpy(&distance, now + jump + 1, sizeof distance);
 	if (leads_to_stubs(l, s->address + jump + JUMP_SIZE + (uint64_t)(int64_t)distance)
-		&& !mt_tracee_read_file(l->tracee, s->address, file, HEAD)
-		&& !mt_tracee_write(l->tracee, s->address + jump, file + jump, JUMP_SIZE))
-		l->entries++;
+		&& !mt_tracee_read_file(l->tracee, s->address, file, HEAD))
+		mt_tracee_write(l->tracee, s->address + jump, file + jump, JUMP_SIZE);
 }
 
 static int restore_all(struct left *l, struct mt_err *err)
@@ -204,8 +222,26 @@ static int restore_all(struct left *l, struct mt_err *err)
 	return 0;
 }
 
-/* One place and all stubs. 1: it was taken out, and there may be another; 0: there is none. */
-static int recover_one(struct mt_tracee *t, const struct mt_attached_image *image,
+/* Mappings that lie side by side are one in the list of the kernel. */
+static void see_mapping(struct left *l, struct mt_tracee_mapping m)
+{
+	while (m.low < m.high) {
+		uint64_t end = m.low + 4096;
+		struct mt_tracee_mapping one = m;
+
+		while (end < m.high
+			&& !is_marked(l->tracee,
+				&(struct mt_tracee_mapping){.low = end,
+					.path = m.path,
+					.is_code = true}))
+			end += 4096;
+		one.high = end;
+		see_place(l, &one);
+		m.low = end;
+	}
+}
+
+int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *image,
 	struct mt_err *err)
 {
 	struct left l = {.tracee = t, .image = image};
@@ -217,26 +253,14 @@ static int recover_one(struct mt_tracee *t, const struct mt_attached_image *imag
 		return error;
 	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++)
 		if (is_marked(t, &m))
-			see_place(&l, &m);
-	if (!l.found.place && !l.found.module_count)
+			see_mapping(&l, m);
+	if (!l.extent.place_count && !l.extent.stub_count)
 		return 0;
-	l.found.image = *image;
-	l.found.segment = -1;
 	error = restore_all(&l, err);
 	if (error)
 		return error;
-	/* what stays does no harm */
-	return l.found.place && take_out(&l.found, t, &ignored) == 0;
-}
-
-int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *image,
-	struct mt_err *err)
-{
-	int more = 1;
-
-	for (unsigned i = 0; i < PLACES_MOST && more > 0; i++)
-		more = recover_one(t, image, err);
-	return more < 0 ? more : 0;
+	take_out(&l.extent, image, t, &ignored); /* what stays does no harm */
+	return 0;
 }
 
 /* ---- the end of a recording ------------------------------------------------------------------ */
@@ -257,19 +281,26 @@ static int remove_from(struct mt_recorder *r, pid_t pid, struct mt_err *err)
 	return error;
 }
 
-/* Forked children have a copy of all. */
+/* Forked children have a copy of all. Of one that ends meanwhile nothing has to be taken out. */
 int mt_attach_end(struct mt_recorder *r, struct mt_err *err)
 {
-	int first = 0;
+	struct mt_err why = {0};
+	int error, first = 0;
 
 	if (!r->attachment)
 		return mt_fail(err, -EINVAL, "the process was not attached to");
 	for (uint32_t i = r->live_count; i-- > 0;) {
 		struct mt_process *p = r->live[i];
-		int error = p == r->root || p->forked ? remove_from(r, p->pid, err) : 0;
 
-		if (!first)
-			first = error;
+		if (p != r->root && !p->forked)
+			continue;
+		error = remove_from(r, p->pid, &why);
+		if (!error || first || mt_process_has_ended(p)
+			|| (p != r->root && (error == -ESRCH || error == -ESTALE)))
+			continue;
+		first = error;
+		if (err)
+			*err = why;
 	}
 	mt_attachment_free(r->attachment);
 	r->attachment = NULL;

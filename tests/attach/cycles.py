@@ -1,0 +1,125 @@
+"""cycles.py RECORD TARGET CYCLES KILLED SEED: attaches to a program that does everything at once, and leaves it, again and again.
+
+RECORD is the command that attaches to the process whose number is its last argument, and detaches when it is interrupted. TARGET
+is tests/inject/target.cc: 16 threads allocate, fork, vfork, throw, sleep and wait; each counts its turns, what was wrong, and EINTR
+that no signal explains. KILLED per cent of the recordings end by SIGKILL at a random moment, the others by SIGINT."""
+import atexit, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
+
+record, target, cycles, killed, seed = sys.argv[1].split(), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+WORKERS = ("ALLOCATE ALLOCATE_TOO FORK VFORK SLEEP POLL FUTEX EPOLL ALTERNATE THROW REGISTERS REGISTERS_TOO SEQUENCE READ WRITE "
+           "BIRTH").split()
+COUNT = len(WORKERS)
+FAULTS, INTERRUPTS, READY = 8 * COUNT, 16 * COUNT, 24 * COUNT + 8 + 4 * COUNT
+random.seed(seed)
+
+
+def words(offset):
+    return dict(zip(WORKERS, struct.unpack_from(f"<{COUNT}Q", shared, offset)))
+
+
+def descendants(pid):
+    """Recorders leave the session and the process group, but they stay children."""
+    try:
+        children = [int(c) for c in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+    except OSError:
+        return []
+    return children + [d for c in children for d in descendants(c)]
+
+
+def picture():
+    """Mappings that are not the program's own: those of the allocator and of threads come and go."""
+    at = [l.split() for l in open(f"/proc/{program.pid}/maps")]
+    return [(l[1], l[5]) for l in at if len(l) > 5] + sorted(l[1] for l in at if "x" in l[1] and len(l) == 5)
+
+
+def descriptors():
+    return sorted(os.listdir(f"/proc/{program.pid}/fd"))
+
+
+def fail(why):
+    print(why)
+    sys.exit(1)
+
+
+def moves(when):
+    """Every thread makes a turn."""
+    before, end = words(0), time.monotonic() + 60
+    while min(words(0)[w] - before[w] for w in WORKERS) < 1:
+        if program.poll() is not None:
+            fail(f"{when}, the program ended with {program.returncode}")
+        if time.monotonic() > end:
+            fail(f"{when}, these threads stand still: {[w for w in WORKERS if words(0)[w] == before[w]]}")
+        time.sleep(0.001)
+
+
+def began_writing():
+    try:
+        return os.path.getsize("t.dat") > 0
+    except FileNotFoundError:
+        return False
+
+
+def cycle(kill):
+    """What the recording said."""
+    for name in os.listdir("."):
+        if name.startswith("t.dat"):
+            os.unlink(name)
+    child = subprocess.Popen(record + [str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             stdin=subprocess.DEVNULL, start_new_session=True)
+    if kill:
+        time.sleep(random.random() * span[0] * 1.5)
+        for pid in descendants(child.pid) + [child.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return child.communicate()[0].decode()
+    began = time.monotonic()
+    while child.poll() is None and not began_writing():
+        time.sleep(0.001)
+    span[0] = time.monotonic() - began
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+    said = child.communicate()[0].decode()
+    if child.returncode:
+        fail(f"the recording ended with {child.returncode}: {said}")
+    return said
+
+
+os.chdir(tempfile.mkdtemp())
+with open("shared", "wb") as f:
+    f.truncate(1 << 20)
+shared = mmap.mmap(os.open("shared", os.O_RDWR), 1 << 20)
+program = subprocess.Popen([target, os.path.abspath("shared")], stdin=subprocess.DEVNULL)
+atexit.register(program.kill)
+while not struct.unpack_from("<I", shared, READY)[0]:
+    time.sleep(0.001)
+span = [0.3]
+moves("at first")
+files = descriptors()
+cycle(False)
+moves("after the first recording")
+first = picture()
+kills = 0
+for n in range(cycles):
+    kill = random.randrange(100) < killed
+    kills += kill
+    cycle(kill)
+    moves(f"after recording {n}, which was {'killed' if kill else 'ended'}")
+said = cycle(False)
+moves("after the last recording")
+wrong = {w: n for w, n in words(FAULTS).items() if n}
+interrupts = {w: n for w, n in words(INTERRUPTS).items() if n}
+if wrong:
+    fail(f"wrong in the program: {wrong}")
+if {w: n for w, n in interrupts.items() if w != "EPOLL" or n > kills}:
+    fail(f"EINTR without a signal: {interrupts}; {kills} recordings were killed")
+if picture() != first:
+    fail("mappings differ after the last recording: before\n" + "\n".join(map(str, first)) + "\nafter\n"
+         + "\n".join(map(str, picture())))
+if descriptors() != files:
+    fail(f"descriptors differ: {descriptors()}, not {files}")
+program.terminate()
+if program.wait():
+    fail(f"the program ended with {program.returncode}")
+print(f"cycles {cycles} killed {kills} eintr_epoll {interrupts.get('EPOLL', 0)}", file=sys.stderr)
