@@ -88,7 +88,7 @@ struct mt_tracee {
 	int timer_slack, nice; /* the caller's */
 	bool all_stopped;
 	uint64_t patience_ns; /* for a thread to stop */
-	pid_t refused; /* a thread that the kernel does not let us seize */
+	pid_t refused;        /* a thread that the kernel does not let us seize */
 	unsigned turn;
 	struct mt_inject_maps maps;
 	struct mt_inject_thread **threads; /* each stays in its place while it is stopped */
