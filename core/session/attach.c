@@ -18,6 +18,7 @@
 #define GLIBC_THREAD_NUMBER 0x2d0u
 #define CALL_TRIES 1000
 #define CALL_TRY_US 5000
+#define PLACE_TRIES 10
 #define MARK_NAME 9u /* in mt_attached_mark: the text "memtui" */
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -254,53 +255,57 @@ static int list_modules(struct mt_attachment *at, struct mt_tracee *t, struct mt
 
 /* ---- one module ------------------------------------------------------------------------------ */
 
-static int map_stubs(struct mt_tracee *t, struct mt_attached_module *m,
-	const struct mt_patch_range *module, struct mt_err *err)
+/* Where its stubs can lie. */
+static int place_stubs(struct mt_tracee *t, const char *path, struct mt_patch_range *module,
+	uint64_t *at, struct mt_err *err)
 {
-	struct mt_patch_range again, *taken = NULL;
-	uint64_t at = 0;
+	struct mt_patch_range *taken = NULL;
 	size_t count;
 	int error = mt_tracee_refresh(t, err);
 
 	if (error)
 		return error;
-	mt_patch_plan_mappings(t, m->path, &again, &taken, &count);
-	error = mt_patch_place(&at, taken, count, module->low, module->high, MT_ATTACH_STUBS_SIZE,
+	mt_patch_plan_mappings(t, path, module, &taken, &count);
+	error = mt_patch_place(at, taken, count, module->low, module->high, MT_ATTACH_STUBS_SIZE,
 		err);
 	free(taken);
-	if (!error)
-		error = map_code(t, at, MT_ATTACH_STUBS_SIZE, &m->stubs, err);
-	return error ? error
-		     : mt_tracee_write(t, m->stubs, mt_attached_mark, sizeof mt_attached_mark);
+	return error;
 }
 
-/* Hooks lead to the functions that are found there: first the list has their originals, then the
- * stubs are written; entries follow when all is ready. */
-static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
-	struct mt_attached_module *m, bool is_first, struct mt_err *err)
+/* Made before anything is mapped: most programs have none of the functions. */
+static int plan_module(struct mt_attachment *at, struct mt_tracee *t,
+	const struct mt_wire_attached *a, struct mt_attached_module *m, bool is_first,
+	struct mt_err *err)
 {
-	uint64_t hooks =
-		at->place + at->image.parameters + offsetof(struct mt_wire_attached, hooks);
-	struct mt_patch_range range, *taken = NULL;
-	struct mt_patch_plan_options options = {.path = m->path, .hooks = hooks, .compare = true};
-	int64_t led = 0;
-	size_t count;
-	int error;
+	struct mt_patch_plan_options options = {.path = m->path, .compare = true};
+	int error = place_stubs(t, m->path, &m->range, &m->stubs, err);
 
-	mt_patch_plan_mappings(t, m->path, &range, &taken, &count);
-	free(taken);
-	if ((error = map_stubs(t, m, &range, err)))
+	if (error)
 		return error;
+	options.hooks = at->place + at->image.parameters + offsetof(struct mt_wire_attached, hooks);
 	options.hook_count = a->hook_count;
 	options.stubs = m->stubs + MT_ATTACH_STUBS_OFFSET;
 	options.no_plain_family = !is_first;
 	m->plan = mt_patch_plan_new(t, &options, &error, err);
-	if (!m->plan)
-		return !is_first && error == -ENOENT ? 0 : error;
+	if (error)
+		m->stubs = 0;
+	return error;
+}
+
+/* Hooks lead to the functions that are found there: first the list has their originals, then the
+ * stubs are written; entries follow when all is ready. */
+static int write_module(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
+	struct mt_attached_module *m, bool is_first, struct mt_err *err)
+{
+	int64_t led = 0;
+	int error = mt_tracee_write(t, m->stubs, mt_attached_mark, sizeof mt_attached_mark);
+
+	if (error)
+		return mt_fail(err, error, "the memory of the process cannot be written");
 	if ((error = mt_patch_plan_write_stubs(m->plan, err)))
 		return error;
-	a->module_start = range.low;
-	a->module_end = range.high;
+	a->module_start = m->range.low;
+	a->module_end = m->range.high;
 	a->is_libc = is_first && begins(m->path, "libc.so");
 	error = mt_tracee_write(t, at->place + at->image.parameters, a,
 		offsetof(struct mt_wire_attached, hook_count));
@@ -308,6 +313,28 @@ static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct 
 		return mt_fail(err, error, "the memory of the process cannot be written");
 	error = mt_attach_call(t, at->place + at->image.lead, &led, err);
 	return error ? error : led > 0 ? 0 : mt_fail(err, -EPROTO, "the tracer took no hook");
+}
+
+/* The program may map something where the stubs were to lie. */
+static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
+	struct mt_attached_module *m, bool is_first, struct mt_err *err)
+{
+	int error;
+
+	for (unsigned tries = 0; tries < PLACE_TRIES; tries++) {
+		error = plan_module(at, t, a, m, is_first, err);
+		if (error)
+			return !is_first && error == -ENOENT ? 0 : error;
+		error = map_code(t, m->stubs, MT_ATTACH_STUBS_SIZE, &m->stubs, err);
+		if (!error)
+			return write_module(at, t, a, m, is_first, err);
+		m->stubs = 0;
+		mt_patch_plan_free(m->plan);
+		m->plan = NULL;
+		if (error != -EEXIST)
+			break;
+	}
+	return error;
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */

@@ -18,7 +18,8 @@
 /* One module whose functions lead to hooks. */
 struct mt_attached_module {
 	char *path;
-	uint64_t stubs; /* the mapping of them; 0: none */
+	struct mt_patch_range range; /* from its first mapping to its last */
+	uint64_t stubs;              /* the mapping of them; 0: none */
 	struct mt_patch_plan *plan;
 };
 

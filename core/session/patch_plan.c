@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_MOST 65536u      /* bytes of a function that are looked at */
-#define PADDING_MOST 16u      /* bytes behind a function that are looked at */
-#define TEXT_MOST (64u << 20) /* bytes of code that are searched for jumps */
+#define MODULE_MOST (1ull << 31) /* of a module from end to end: jumps reach no further */
+#define CODE_MOST 65536u         /* bytes of a function that are looked at */
+#define PADDING_MOST 16u         /* bytes behind a function that are looked at */
+#define TEXT_MOST (64u << 20)    /* bytes of code that are searched for jumps */
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
@@ -29,7 +30,9 @@ bool mt_patch_plan_mappings(const struct mt_tracee *t, const char *path,
 			continue;
 		if (!module->high)
 			module->low = m.low;
-		module->high = m.high;
+		/* further away, it is the file once more, mapped for itself */
+		if (m.high - module->low < MODULE_MOST)
+			module->high = m.high;
 	}
 	*count = n;
 	return module->high != 0;
