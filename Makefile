@@ -205,7 +205,7 @@ fuzz_objects = $(patsubst %.c,$(O)/obj/$(1)/%.o,tests/fuzz/$(2).c $($(2)_SRC))
 $(O)/obj/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)clang $(FUZZ_CFLAGS) -DMT_LIVE_RING=256u -fsanitize=fuzzer-no-link,address -c -o $@ $<
+	$(Q)clang $(FUZZ_CFLAGS) -DMT_LIVE_RING=256u -DMT_LIVE_CHUNK=64u -fsanitize=fuzzer-no-link,address -c -o $@ $<
 $(O)/fuzz/libcore.a: $(CORE_SRC:%.c=$(O)/obj/fuzz/%.o)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -26,7 +26,9 @@ _Static_assert(sizeof(struct mt_live_cell) == 64, "one cache line");
 #ifndef MT_LIVE_RING /* the fuzzer's is small, so that short inputs leave it */
 #define MT_LIVE_RING 32768u
 #endif
-#define MT_LIVE_CHUNK 16384u /* cells of the pool that are allocated together */
+#ifndef MT_LIVE_CHUNK /* cells of the pool that are allocated together; the fuzzer's are few too */
+#define MT_LIVE_CHUNK 16384u
+#endif
 
 struct mt_live_slot {
 	uint32_t cell, tag;
