@@ -199,6 +199,7 @@ cfi_fuzz_SRC := preload/unwind/cfi.c preload/unwind/cfi_program.c preload/unwind
 theme_fuzz_SRC := tui/terminal/theme.c tui/terminal/theme_files.c tui/user/user_files.c
 config_fuzz_SRC := tui/user/config.c $(theme_fuzz_SRC)
 trace_fuzz_SRC := tests/fuzz/trace_mutator.c
+report_fuzz_SRC := $(trace_fuzz_SRC)
 keymap_fuzz_SRC := tui/user/keymap.c tui/terminal/keys.c tui/user/user_files.c
 fuzz_objects = $(patsubst %.c,$(O)/obj/$(1)/%.o,tests/fuzz/$(2).c $($(2)_SRC))
 

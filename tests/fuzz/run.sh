@@ -27,7 +27,7 @@ seeds() {
 replay() { # NAME: inputs are made of the seeds for a few seconds
 	local rounds=20000
 	case $1 in
-	trace_fuzz) rounds=2000 ;; # each makes and reads a trace
+	trace_fuzz | report_fuzz) rounds=2000 ;; # each makes and reads a trace
 	heaptrack_fuzz | symbol_fuzz) rounds=700 ;; # each makes or reads a whole file
 	filter_fuzz | config_fuzz | keymap_fuzz) rounds=3000 ;; # each compiles patterns, or asks for each action
 	esac
@@ -37,8 +37,11 @@ replay() { # NAME: inputs are made of the seeds for a few seconds
 }
 
 invent() { # NAME: inputs that fail are kept in NAME.failed-*
+	local asan=$ASAN_OPTIONS
+	# their readers would end without a word to libFuzzer, which then keeps no input
+	case $1 in trace_fuzz | report_fuzz) asan+=:allocator_may_return_null=0 ;; esac
 	mkdir -p "$1.corpus"
-	if "./$1" -max_total_time="$SECONDS_EACH" -runs="${RUNS:--1}" -seed="${SEED:-0}" -timeout=300 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out/$1.failed-" \
+	if ASAN_OPTIONS=$asan "./$1" -max_total_time="$SECONDS_EACH" -runs="${RUNS:--1}" -seed="${SEED:-0}" -timeout=300 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out/$1.failed-" \
 		"$1.corpus" "$1.seeds" >"$1.err" 2>&1; then
 		echo "ok fuzz $1: $(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) .*/\1 inputs in \2 s/p' "$1.err")"
 	else
