@@ -8,6 +8,8 @@
  * fail, which are left out. */
 #include "core/export/export_parts.h"
 #include "core/export/packed.h"
+#include "core/model/live.h"
+#include "core/query/bits.h"
 #include "core/query/frame.h"
 #include "core/query/scan.h"
 
@@ -17,8 +19,6 @@
 
 #define PAGE 4096u
 #define NS_PER_MS 1000000u
-/* numbers are followed in chunks, each freed when none of its blocks live */
-#define CHUNK 4096u
 
 struct info {
 	uint64_t size;
@@ -33,8 +33,7 @@ struct half {
 
 /* What the first pass tells the second. */
 struct foresight {
-	uint8_t *early; /* a bit by number: the block's free is to come first */
-	uint64_t early_bytes;
+	struct mt_bits early;  /* by number: the block's free is to come first */
 	uint64_t last;         /* number of the last allocation */
 	bool any, other, over; /* there is one; another was freed since; it was freed */
 	uint64_t ordinal;      /* of the event */
@@ -42,11 +41,6 @@ struct foresight {
 	uint32_t open_count, open_capacity;
 	uint64_t *failed; /* ordinals of releases that are undone */
 	uint32_t failed_count, failed_capacity;
-};
-
-struct chunk {
-	uint32_t live;
-	uint32_t infos[CHUNK]; /* + 1; 0: not live */
 };
 
 struct heaptrack {
@@ -61,8 +55,7 @@ struct heaptrack {
 	struct info *infos;
 	uint32_t info_count, info_capacity;
 	uint32_t *slots, slot_mask;
-	struct chunk **chunks;
-	uint64_t chunk_count;
+	struct mt_live live; /* blocks that were told of; group: their info */
 	struct foresight foresight;
 	uint64_t ordinal; /* of the event, and what of foresight.failed is past */
 	uint32_t failed;
@@ -287,56 +280,31 @@ static void put_free(struct heaptrack *h, uint64_t number, uint64_t time_ns, uin
 
 static void put_allocation(struct heaptrack *h, uint64_t number, uint64_t time_ns, uint32_t info)
 {
-	const struct foresight *f = &h->foresight;
-
 	put_time(h, time_ns);
 	put(h, "+ ", info);
 	end_line(h);
 	h->last_info = info;
 	h->last_number = number;
-	h->early = number / 8 < f->early_bytes && f->early[number / 8] >> number % 8 & 1;
-}
-
-/* The place of a number's info; NULL where no block of it was told of. */
-static uint32_t *live(struct heaptrack *h, uint64_t number)
-{
-	uint64_t at = number / CHUNK;
-
-	return at < h->chunk_count && h->chunks[at] ? &h->chunks[at]->infos[number % CHUNK] : NULL;
+	h->early = mt_bits_get(&h->foresight.early, number);
 }
 
 static void set_live(struct heaptrack *h, uint64_t number, uint32_t info)
 {
-	uint64_t at = number / CHUNK;
+	struct mt_live_cell *block = mt_live_find(&h->live, number);
 
-	if (at >= h->chunk_count) {
-		uint64_t wanted = at + 1 > 2 * h->chunk_count ? at + 1 : 2 * h->chunk_count;
-
-		h->chunks = mt_resize(h->chunks, wanted * sizeof *h->chunks);
-		memset(h->chunks + h->chunk_count, 0,
-			(wanted - h->chunk_count) * sizeof *h->chunks);
-		h->chunk_count = wanted;
-	}
-	if (!h->chunks[at])
-		h->chunks[at] = mt_alloc(sizeof **h->chunks);
-	h->chunks[at]->live++;
-	h->chunks[at]->infos[number % CHUNK] = info + 1;
+	if (!block) /* a trace may lie */
+		block = mt_live_insert(&h->live, number);
+	block->group = info;
 }
 
 static void end_block(struct heaptrack *h, uint64_t number, uint64_t time_ns)
 {
-	uint32_t *place = live(h, number);
+	struct mt_live_cell *block = mt_live_find(&h->live, number);
 
-	if (!place || !*place)
+	if (!block)
 		return;
-	struct chunk **chunk = &h->chunks[number / CHUNK];
-
-	put_free(h, number, time_ns, *place - 1);
-	*place = 0;
-	if (!--(*chunk)->live) {
-		free(*chunk);
-		*chunk = NULL;
-	}
+	put_free(h, number, time_ns, block->group);
+	mt_live_remove(&h->live, block);
 }
 
 static void on_end(struct heaptrack *h, uint64_t number, uint64_t time_ns)
@@ -380,21 +348,6 @@ static int visit(void *context, const struct mt_event *e)
 
 /* ---- the pass before ---- */
 
-static void set_early(struct foresight *f, uint64_t number, bool early)
-{
-	uint64_t bytes = f->early_bytes;
-
-	if (number / 8 >= bytes) {
-		if (!early)
-			return;
-		f->early_bytes = number / 4 + 4096;
-		f->early = mt_resize(f->early, f->early_bytes);
-		memset(f->early + bytes, 0, f->early_bytes - bytes);
-	}
-	f->early[number / 8] &= (uint8_t) ~(1u << number % 8);
-	f->early[number / 8] |= (uint8_t)(early << number % 8);
-}
-
 static void foresee_end(struct foresight *f, const struct mt_event *e)
 {
 	if (e->type == MT_EVENT_RELEASE) {
@@ -406,7 +359,7 @@ static void foresee_end(struct foresight *f, const struct mt_event *e)
 		return;
 	}
 	if (f->other)
-		set_early(f, f->last, true);
+		mt_bits_set(&f->early, f->last, true);
 	f->over = true;
 }
 
@@ -422,7 +375,7 @@ static void foresee_half(struct foresight *f, uint64_t number, bool failed)
 	if (failed) {
 		MT_GROW(f->failed, f->failed_count, f->failed_capacity);
 		f->failed[f->failed_count++] = f->open[i].ordinal;
-		set_early(f, number, false);
+		mt_bits_set(&f->early, number, false);
 		f->over = f->over && number != f->last;
 	}
 	f->open[i] = f->open[--f->open_count];
@@ -479,16 +432,14 @@ static void put_end(struct heaptrack *h)
 
 static void free_all(struct heaptrack *h)
 {
-	for (uint64_t i = 0; i < h->chunk_count; i++)
-		free(h->chunks[i]);
+	mt_live_free(&h->live);
 	mt_strings_free(&h->strings);
-	free(h->chunks);
 	free(h->ips);
 	free(h->traces);
 	free(h->path);
 	free(h->infos);
 	free(h->slots);
-	free(h->foresight.early);
+	mt_bits_free(&h->foresight.early);
 	free(h->foresight.open);
 	free(h->foresight.failed);
 }
@@ -504,6 +455,7 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 	error = mt_packed_begin(&h.to, report->out, report->output, err);
 	if (error)
 		return error;
+	mt_live_init(&h.live);
 	mt_strings_init(&h.strings);
 	h.ips = mt_alloc((size_t)report->profile->pc_count * sizeof *h.ips);
 	h.traces = mt_alloc((size_t)report->profile->node_count * sizeof *h.traces);

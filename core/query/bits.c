@@ -56,8 +56,11 @@ void mt_bits_set(struct mt_bits *b, uint64_t number, bool value)
 		run = run_of(b, number);
 	else if (number != UINT64_MAX)
 		run = extend(b, number);
-	if (run && value)
-		b->words[word_of(run, number)] |= 1ull << (number & 63);
+	if (!run)
+		return;
+	uint64_t *word = &b->words[word_of(run, number)], bit = 1ull << (number & 63);
+
+	*word = value ? *word | bit : *word & ~bit;
 }
 
 bool mt_bits_get_earlier(const struct mt_bits *b, uint64_t number)

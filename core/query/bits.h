@@ -1,4 +1,4 @@
-/* A bit for each allocation, by its number. Private to core/query. */
+/* A bit for each allocation, by its number. */
 #ifndef MT_QUERY_BITS_H
 #define MT_QUERY_BITS_H
 
@@ -20,7 +20,8 @@ struct mt_bits {
 	uint32_t run_count, run_capacity;
 };
 
-/* A number is first set when it is higher than all before it; one that was left out stays so. */
+/* A number is first set when it is higher than all before it; one that was left out stays so. Later
+ * it may change. */
 void mt_bits_set(struct mt_bits *, uint64_t number, bool value);
 void mt_bits_free(struct mt_bits *);
 bool mt_bits_get_earlier(const struct mt_bits *, uint64_t number);

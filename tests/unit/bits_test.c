@@ -52,6 +52,8 @@ static void test_jumps(void **state)
 	mt_bits_set(&b, starts[1] + 1, true);
 	mt_bits_set(&b, starts[1] + 1000, true); /* between two runs */
 	assert_true(mt_bits_get(&b, starts[1] + 1));
+	mt_bits_set(&b, starts[1] + 1, false);
+	assert_false(mt_bits_get(&b, starts[1] + 1));
 	assert_false(mt_bits_get(&b, starts[1] + 1000));
 	assert_false(mt_bits_get(&b, UINT64_MAX));
 	mt_bits_free(&b);
