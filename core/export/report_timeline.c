@@ -92,8 +92,10 @@ static char *notes_of(const struct mt_profile *p, uint64_t from_ns, uint64_t to_
 		mt_buffer_printf(&text, "%s%s%s%s", text.len ? ", " : "", words,
 			*words && e->text ? " " : "", mt_strings_get(&p->strings, e->text));
 	}
-	if (!text.len)
+	if (!text.len) {
+		mt_buffer_free(&text); /* a marker may have no name */
 		return NULL;
+	}
 	mt_buffer_add(&text, "", 1);
 	return (char *)text.data;
 }
