@@ -377,7 +377,10 @@ static void stop_image(struct drain *d, struct mt_image *image)
 {
 	struct mt_err err = {0};
 
-	__atomic_store_n(&mt_image_segment(image)->header->recording, 0, __ATOMIC_RELEASE);
+	/* A process that was detached records nothing any more. Its last events are to be taken as
+	 * those before: in a pause, a free without a block would be one of an unrecorded block. */
+	if (!mt_recorder_is_attached(d->recorder) || !atomic_load(&d->recorder->gave_up))
+		__atomic_store_n(&mt_image_segment(image)->header->recording, 0, __ATOMIC_RELEASE);
 	mt_image_failed(image, &err);
 	if (mt_image_process(image) == d->recorder->root && err.code)
 		/* nothing can be written where the root's trace is */
