@@ -29,6 +29,9 @@ struct mt_ui_options {
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *, struct mt_err *err);
 int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *,
 	struct mt_err *err);
+/* Lets the user choose one of the recordings that run, or one of the user's own processes, whose
+ * resident memory and its growth are shown. chosen: 0 if it is left without. */
+int mt_ui_pick_process(const struct mt_ui_options *, pid_t *chosen, struct mt_err *err);
 /* Starts the program in a pseudo-terminal of its own. exit_status: what to pass on; 0 when it was
  * left running. */
 int mt_ui_run(const struct mt_session_options *, const struct mt_ui_options *, int *exit_status,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
@@ -193,6 +194,26 @@ static int attach_process(const struct mt_session_entry *entries, int count, pid
 	return status < 0 ? status : begin(arguments, pid, err);
 }
 
+/* On a terminal, from a list. Sessions are listed anew: a while has passed. */
+static int pick(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_session_entry *entries = NULL;
+	struct mt_ui_options ui;
+	char *filter;
+	pid_t pid;
+	int status = mt_command_ui_options(&ui, &filter, arguments, err), count;
+
+	if (status >= 0)
+		status = mt_ui_pick_process(&ui, &pid, err);
+	free(filter);
+	if (status < 0 || !pid)
+		return status;
+	count = mt_session_list(&entries, err);
+	status = count < 0 ? count : attach_process(entries, count, pid, arguments, err);
+	free(entries);
+	return status;
+}
+
 static int choose(const struct mt_session_entry *entries, int count,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
@@ -204,6 +225,8 @@ static int choose(const struct mt_session_entry *entries, int count,
 			err);
 	if (only >= 0)
 		return attach_to(&entries[0], only, arguments, err);
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return pick(arguments, err);
 	if (!count)
 		return mt_fail(err, -ESRCH,
 			"no recording is in progress; start one with 'memtui run' or "
@@ -231,8 +254,10 @@ const struct mt_command mt_command_attach = {
 	.description =
 		"Opens the terminal interface on a running recording. PID is the recorded program, "
 		"one of its child processes, the recorder, or a program that records itself (see "
-		"'memtui help environment'). Without PID it opens the only recording, or lists all "
-		"of them.\n\n"
+		"'memtui help environment'). Without PID it opens the only recording; if there are "
+		"several or none, it shows a list of all recordings and of your processes with "
+		"their resident memory and its growth, or prints the recordings if there is no "
+		"terminal.\n\n"
 		"If nobody records process PID yet, memtui attaches to it and begins a recording. "
 		"Its options are those of 'memtui record'. What the process allocated before is "
 		"not in the totals. On quitting, memtui asks whether to detach (Enter), so that "
@@ -242,7 +267,7 @@ const struct mt_command mt_command_attach = {
 		"all watchers share the keyboard of the program's terminal. The terminal is shown "
 		"only for the program itself, not for its child processes. On quitting, memtui "
 		"asks whether to keep the program running (Enter) or to end it.",
-	.examples = "memtui attach\twatch the only recording, or list all\nmemtui "
+	.examples = "memtui attach\twatch the only recording, or choose from a list\nmemtui "
 		    "attach 4711\twatch process 4711, and record it if nobody does yet\n",
 	.options = options,
 	.records_process = true,
