@@ -205,6 +205,44 @@ verdict "it is killed while it is recorded" "$(counts 1)$(is "$(field t.dat leak
 wait "$process" 2>/dev/null
 children=()
 
+# ---- on a screen ----
+screen() { # STEPS COMMAND...
+	local steps=$1
+	shift
+	python3 "$here/screen.py" "$@" <<<"$steps" >screen.out 2>&1
+	why+=$(is "$?" 0)
+	grep -q "never shown" screen.out && why+=$(tail -n 20 screen.out)
+}
+begin ./target
+rm -f t.dat
+screen $'attached at|q\ndetach, keep the recording|\\r' "$memtui" attach "$process" -o t.dat
+verdict "it begins on a screen, and Enter detaches" "$(counts 0)$(grep -q "runs on, no longer recorded" screen.out || cat screen.out)"
+mkdir kept unsaved
+export XDG_CACHE_HOME=$tmp/unsaved
+cd kept || exit 1
+screen $'attached at|q\nkeep recording it|k' "$memtui" attach "$process"
+tell w
+refuses "what is recorded has its options" 1 "is being recorded already, so options of a recording have no effect" \
+	"$memtui" attach "$process" -o other.dat
+screen $'attached at|q\nEnter: k|s' "$memtui" attach "$process"
+for file in *.dat; do mv "$file" t.dat; done
+verdict "it is kept, and saved by who joins it" "$(counts 1)"
+cd .. || exit 1
+unset XDG_CACHE_HOME
+ends
+verdict "and runs on after that"
+for f in 1 2; do
+	"$memtui" record -f -o list$f.dat sleep 1000 2>/dev/null &
+	children+=($!)
+done
+listed() { [ "$("$memtui" attach 2>/dev/null </dev/null | grep -c "sleep 1000")" -ge 2 ]; }
+until_true listed
+screen $'choose a recording or a process|\nrecorded|q' "$memtui" attach
+verdict "a list without a process"
+kill -TERM "${children[@]}"
+wait "${children[@]}"
+children=()
+
 # ---- while threads allocate ----
 # Threads that get no processor do not stop in time; then it is said, and nothing has happened.
 begin ./target
