@@ -317,7 +317,7 @@ install: all
 		$(share)/man/man1 $(share)/man/man3 $(share)/man/man5 $(share)/man/man7 $(share)/pkgconfig \
 		$(share)/bash-completion/completions $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
-	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
+	install -m 755 $(O)/libmemtui.so $(O)/libmemtui-attached.so $(DESTDIR)$(prefix)/lib/memtui/
 	install -m 644 themes/*.theme $(share)/memtui/themes
 	install -m 644 preload/memtui.h $(DESTDIR)$(prefix)/include/memtui.h
 	sed 's|@prefix@|$(prefix)|; s|@version@|$(VERSION)|' preload/memtui.pc.in >$(share)/pkgconfig/memtui.pc

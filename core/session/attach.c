@@ -463,6 +463,19 @@ static int attach(struct mt_recorder *r, struct mt_attachment *at, struct mt_tra
 	return error;
 }
 
+/* The longest time for which one thread stood still. */
+static uint64_t longest_stop(const struct mt_tracee *t)
+{
+	uint32_t count;
+	const struct mt_tracee_stop *stops = mt_tracee_stops(t, &count);
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (stops[i].ns > most)
+			most = stops[i].ns;
+	return most;
+}
+
 int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 {
 	struct mt_attachment *at = mt_alloc(sizeof *at);
@@ -480,6 +493,8 @@ int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 		error = attach(r, at, t, err);
 	if (error && t)
 		mt_attachment_remove(at, t, &ignored);
+	else if (t)
+		r->still_ns = longest_stop(t);
 	if (t)
 		mt_tracee_close(t);
 	if (error)

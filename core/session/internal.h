@@ -30,8 +30,9 @@ struct mt_notice {
 	enum mt_notice_type type;
 	pid_t program;
 	int wait_status;
-	uint32_t count; /* GOES_ON: processes */
-	pid_t watch;    /* GOES_ON: one of them; TROUBLE: whose it is, 0 the session's */
+	uint32_t count;    /* GOES_ON: processes */
+	uint64_t still_ns; /* STARTED, after an attach: see mt_session */
+	pid_t watch;       /* GOES_ON: one of them; TROUBLE: whose it is, 0 the session's */
 	/* GOES_ON, FINISHED: processes, as far as the recorder has counted them */
 	uint32_t untraced;
 	char name[108];
@@ -239,6 +240,7 @@ struct mt_recorder {
 	struct mt_onlooker *onlooker; /* the draining thread's */
 	struct mt_objects_cache *objects;
 	struct mt_attachment *attachment; /* service: to the root; NULL: it was started */
+	uint64_t still_ns;                /* the most that one of its threads stood still */
 
 	pthread_t service;
 	pthread_mutex_t gate; /* the service waits here until the program runs */

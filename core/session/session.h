@@ -72,6 +72,7 @@ struct mt_session {
 	uint32_t going_on;      /* processes that are recorded still, when wait has returned */
 	pid_t going_on_pid;     /* one of them */
 	uint32_t untraced;      /* processes that went on untraced, as far as that was seen */
+	uint64_t still_ns;      /* attached: the most that one of the threads stood still for it */
 	bool failed;            /* the root's trace could not be written, or not to its end */
 	bool attached;          /* the program was there before */
 	bool detached;          /* it runs on, and is recorded no more */

@@ -109,6 +109,7 @@ static int await_start(struct mt_session *s, int fd, struct mt_notice *report, s
 		return report->err.code;
 	}
 	s->program = report->program;
+	s->still_ns = report->still_ns;
 	memcpy(s->name, report->name, sizeof s->name);
 	s->trace_path = mt_strdup(report->trace_path);
 	return 0;

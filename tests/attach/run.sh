@@ -259,4 +259,12 @@ done
 ends
 [ $attached != 0 ] || skip "busy threads are recorded" "the machine has no processor for them"
 verdict "busy threads"
+# ---- again and again, killed half of the time: MEMTUI_ATTACH_CYCLES=1000 MEMTUI_ATTACH_SEED=N for a long run ----
+if g++ -std=gnu++17 -O1 -g -mno-red-zone -pthread -o busy "$here/../inject/target.cc"; then
+	say cycles "$(python3 "$here/cycles.py" "$memtui record -f -o t.dat -p" "$tmp/busy" "${MEMTUI_ATTACH_CYCLES:-10}" 50 \
+		"${MEMTUI_ATTACH_SEED:-1}" 2>cycles.out)"
+	cat cycles.out
+else
+	not_ok cycles "its program cannot be built"
+fi
 exit $bad

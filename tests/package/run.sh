@@ -31,14 +31,14 @@ others=$(grep -lF "$version" Makefile README.md preload/*.* preload/*/*.[ch] pre
 same "version: in one place" "" "$others"
 
 # ---- no path of this machine ----
-for file in memtui libmemtui.so; do
+for file in memtui libmemtui.so libmemtui-attached.so; do
 	same "paths: none of the source directory in $file" 0 "$(grep -acF "$top" "$build/$file")"
 done
 
 # ---- make install with another prefix ----
 # A copy of the objects, since another prefix compiles some of them again.
 mkdir -p "$work/o/obj"
-cp -a "$build/obj/core" "$build/obj/tui" "$build/obj/preload" "$work/o/obj/"
+cp -a "$build/obj/core" "$build/obj/tui" "$build/obj/preload" "$build/obj/attached" "$work/o/obj/"
 cp -a "$build/settings" "$build/flags" "$work/o/"
 if make --no-print-directory O="$work/o" PREFIX=/opt/memtui DESTDIR="$work/stage" install >"$work/log" 2>&1; then
 	ok install
@@ -47,7 +47,7 @@ else
 fi
 at=$work/stage/opt/memtui
 same "install: nothing outside of the prefix" "$(printf 'opt\nopt/memtui')" "$(cd "$work/stage" && find * -maxdepth 1)"
-for file in bin/memtui lib/memtui/libmemtui.so share/memtui/themes/dark.theme share/man/man1/memtui-record.1 share/man/man3/memtui.h.3 \
+for file in bin/memtui lib/memtui/libmemtui.so lib/memtui/libmemtui-attached.so share/memtui/themes/dark.theme share/man/man1/memtui-record.1 share/man/man3/memtui.h.3 \
 	share/man/man5/memtui-keys.5 share/man/man7/memtui-filters.7 share/bash-completion/completions/memtui share/zsh/site-functions/_memtui \
 	share/fish/vendor_completions.d/memtui.fish include/memtui.h share/pkgconfig/memtui.pc; do
 	[ -s "$at/$file" ] || not_ok "install: $file" "it is missing or empty"

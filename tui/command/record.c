@@ -412,8 +412,9 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	if (status < 0)
 		return status;
 	if (session.attached)
-		mt_command_say("recording process %d into %s; ^C detaches", (int)session.program,
-			session.trace_path);
+		mt_command_say("recording process %d into %s; its threads stood still for at most "
+			       "%.1f ms each; ^C detaches",
+			(int)session.program, session.trace_path, (double)session.still_ns / 1e6);
 	struct mt_err failure = {0};
 	int exit_status = mt_session_wait(&session, &wait_status, &failure);
 
