@@ -575,8 +575,8 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	if (start(r, &starting, &err) < 0)
 		refuse(r, &starting, &err);
 	free_starting(&starting);
-	mt_recorder_send_notice(r, &(struct mt_notice){
-			.type = MT_NOTICE_STARTED, .still_ns = r->still_ns});
+	mt_recorder_send_notice(r,
+		&(struct mt_notice){.type = MT_NOTICE_STARTED, .still_ns = r->still_ns});
 	pthread_mutex_unlock(&r->gate);
 	mt_drain_run(r);
 	explain(r);
