@@ -389,7 +389,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	if (failed.code)
 		result = mt_fail(err, failed.code, "%s", failed.text);
 	if (app->session->detached)
-		mt_command_say("process %d runs on, no longer recorded",
+		mt_command_say("process %d keeps running, no longer recorded",
 			(int)app->session->program);
 	if (o->output && o->close) {
 		struct mt_err unread = {0};

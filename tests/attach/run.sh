@@ -145,7 +145,7 @@ kill -INT "$front"
 kill -INT "$front" 2>/dev/null
 awaits_front 0
 verdict interrupt "$(is "$heard" "worked threads worked ")$(counts 2 80000)" \
-	"$(grep -q "runs on, no longer recorded" record.err || cat record.err)"
+	"$(grep -q "keeps running, no longer recorded" record.err || cat record.err)"
 say "no sure leaks" "$(is "$(field t.dat leaks_known exit_status)" "False None")"
 tell w
 record
@@ -158,7 +158,7 @@ tell w
 "$memtui" detach "$process" >detach.out 2>&1
 why+="$(is $? 0)$(counts 1)"
 awaits_front 0
-verdict detach "$(grep -qF "process $process runs on, no longer recorded; the recording is $tmp/t.dat" detach.out || cat detach.out)"
+verdict detach "$(grep -qF "process $process keeps running, no longer recorded; the recording is $tmp/t.dat" detach.out || cat detach.out)"
 record --duration 0.2
 awaits_front 0
 verdict duration "$(counts 0)"
@@ -216,7 +216,7 @@ screen() { # STEPS COMMAND...
 begin ./target
 rm -f t.dat
 screen $'attached at|q\ndetach, keep the recording|\\r' "$memtui" attach "$process" -o t.dat
-verdict "it begins on a screen, and Enter detaches" "$(counts 0)$(grep -q "runs on, no longer recorded" screen.out || cat screen.out)"
+verdict "it begins on a screen, and Enter detaches" "$(counts 0)$(grep -q "keeps running, no longer recorded" screen.out || cat screen.out)"
 mkdir kept unsaved
 export XDG_CACHE_HOME=$tmp/unsaved
 cd kept || exit 1

@@ -42,7 +42,7 @@ static int detach(const struct mt_session_entry *entry, struct mt_err *err)
 		close(pidfd);
 	if (status < 0)
 		return status;
-	mt_command_say("process %d runs on, no longer recorded; the recording is %s%s",
+	mt_command_say("process %d keeps running, no longer recorded; the recording is %s%s",
 		(int)entry->program, entry->trace_path,
 		complete ? "" : ", which is still being written");
 	return 0;

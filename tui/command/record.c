@@ -25,7 +25,7 @@
 static const struct mt_option options[] = {
 	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid),
 		"record this process, which runs already, until it ends, or ^C, --duration or "
-		"'memtui detach PID' ends the recording; the process runs on",
+		"'memtui detach PID' ends the recording; the process keeps running",
 		"1..4194304"},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_SUPPRESS,
@@ -421,7 +421,8 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	if (failure.code)
 		mt_command_say("%s", failure.text);
 	if (session.detached)
-		mt_command_say("process %d runs on, no longer recorded", (int)session.program);
+		mt_command_say("process %d keeps running, no longer recorded",
+			(int)session.program);
 	if (exit_status < 0)
 		status = failure.code < 0 ? failure.code : -1;
 	else if (finish(arguments, &session, wait_status, err) < 0)
