@@ -607,7 +607,7 @@ fails "program without permission" 1 'notexec' record -o no4.dat ./notexec
 fails "script without interpreter" 1 'script|interpreter' record -o no5.dat ./script
 fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
 fails "report of a stream" 1 "needs a trace file" record --report -o - ./known
-fails "attach: no such process" 1 'expected|record' attach 999999999
+fails "attach: no such process" 1 'does not exist' attach 999999999
 fails "attach: no number" 2 "invalid process 'abc'" attach abc
 mkfifo attach.fifo
 "$memtui" record -o attach.dat -- sh -c 'read line <attach.fifo' >/dev/null 2>&1 &
@@ -640,7 +640,7 @@ for command in run record open report pack attach info groups tree callers diff 
 	fi
 done
 # Filters and metrics are told once; what is left of a command's help is short.
-for command in run record attach open report info groups tree callers diff allocations chains histogram errors timeline mmaps mallopts check \
+for command in run record attach detach open report info groups tree callers diff allocations chains histogram errors timeline mmaps mallopts check \
 	suppress export; do
 	lines=$("$memtui" help $command | wc -l)
 	[ "$lines" -le 100 ] || not_ok "help $command is short" "$lines lines"

@@ -228,7 +228,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"do not read or keep the names of functions in MEMTUI_CACHE", \
 		NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
-		"stop recording after this time; a process that was attached is detached", NULL}, \
+		"stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
 		"keep each trace below SIZE (256M; at least 256K) by dropping the oldest events; " \
 		"totals and live blocks stay exact", \

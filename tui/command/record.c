@@ -23,9 +23,7 @@
 #define RESIDENT_LEAST 100 /* columns, for that of the resident memory */
 
 static const struct mt_option options[] = {
-	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid),
-		"record this process, which runs already, until it ends, or ^C, --duration or "
-		"'memtui detach PID' ends the recording; the process keeps running",
+	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid), "record a process that runs",
 		"1..4194304"},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_SUPPRESS,
@@ -446,12 +444,9 @@ const struct mt_command mt_command_record = {
 		"default memtui_%e_%t_%p.dat. The exit status is the program's, or 128 + N if "
 		"signal N ended it. Options stand before the program; everything behind it is an "
 		"argument of the program.\n\n"
-		"With --pid, memtui starts no program but attaches to a process that runs already, "
-		"and the exit status is 0 if it was recorded in order. What the process allocated "
-		"before is not in the totals; frees of such blocks are counted separately. ^C, "
-		"SIGTERM, --duration and 'memtui detach PID' end the recording and leave the "
-		"process as it was. memtui never ends it. Programs that it executes are not "
-		"recorded.\n\n"
+		"With --pid, a process that runs already is recorded from now on. ^C, SIGTERM, "
+		"--duration and 'memtui detach PID' end that; the process keeps running, and "
+		"memtui never ends it. The exit status is 0. See 'memtui help attach'.\n\n"
 		"Child processes are recorded too, each into a separate file: --output names it "
 		"if it has %p or %n, else it is OUTPUT.PID. The trace of an earlier program of the "
 		"same process (before exec) is OUTPUT.exec0, OUTPUT.exec1 and so on. memtui ends "
