@@ -114,33 +114,53 @@ static void draw_layers(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	free(tops);
 }
 
+/* The swatches of all layers that this entry names, and the name. Returns the column behind it. */
+static int draw_legend_entry(struct mt_app *app, struct mt_rect r,
+	const struct mt_legend_entry *entries, const int *layers, int entry, int count)
+{
+	int column = r.column;
+
+	for (int i = entry; i < count; i++)
+		if (entries[i].same_as == entry) {
+			mt_draw_swatch(app->screen, r.row, column, layers[i], MT_ROLE_NUMBER);
+			column += MT_LEGEND_GAP;
+		}
+	column += mt_draw(app->screen, r.row, column, r.column + r.columns - column, MT_ROLE_DIM,
+		entries[entry].text);
+	return column + MT_LEGEND_GAP;
+}
+
 /* Which colour is which group's. */
 static void draw_legend(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_data *d = &app->data;
-	int count = 1, column = r.column, room;
+	struct mt_backtrace backtraces[MT_LAYERS] = {0};
+	struct mt_legend_entry entries[MT_LAYERS];
+	int layers[MT_LAYERS], count = 0, end = r.column + r.columns;
 
-	for (int i = 0; i < MT_LAYERS; i++)
-		count += d->layers.layer[i].group != MT_NO_GROUP;
-	room = r.columns / count - 3;
 	for (int i = 0; i < MT_LAYERS; i++) {
 		uint32_t group = d->layers.layer[i].group;
-		struct mt_backtrace backtrace = {0};
-		char *name;
 
 		if (group == MT_NO_GROUP)
 			continue;
-		mt_backtrace_get(&backtrace, &d->profile, d->symbols, group);
-		name = mt_legend_text(mt_backtrace_own(&backtrace), room,
-			mt_screen_utf8(app->screen));
-		mt_draw_swatch(app->screen, r.row, column, i, MT_ROLE_NUMBER);
-		column += 2 + mt_draw(app->screen, r.row, column + 2, room, MT_ROLE_DIM, name) + 2;
-		free(name);
-		mt_backtrace_free(&backtrace);
+		mt_backtrace_get(&backtraces[count], &d->profile, d->symbols, group);
+		entries[count].frame = mt_backtrace_own(&backtraces[count]);
+		layers[count++] = i;
 	}
-	mt_draw_swatch(app->screen, r.row, column, MT_LAYERS, MT_ROLE_NUMBER);
-	mt_draw(app->screen, r.row, column + 2, r.column + r.columns - column - 2, MT_ROLE_DIM,
-		"other");
+	mt_legend_fit(entries, count, r.columns - (int)sizeof "  other" + 1,
+		mt_screen_utf8(app->screen));
+	for (int i = 0; i < count; i++)
+		if (entries[i].text) {
+			r.column = draw_legend_entry(app, r, entries, layers, i, count);
+			r.columns = end - r.column;
+		}
+	for (int i = 0; i < count; i++) {
+		free(entries[i].text);
+		mt_backtrace_free(&backtraces[i]);
+	}
+	mt_draw_swatch(app->screen, r.row, r.column, MT_LAYERS, MT_ROLE_NUMBER);
+	mt_draw(app->screen, r.row, r.column + MT_LEGEND_GAP, r.columns - MT_LEGEND_GAP,
+		MT_ROLE_DIM, "other");
 }
 
 static void draw_graph(struct mt_app *app, struct mt_rect r, bool layered)
