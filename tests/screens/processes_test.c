@@ -323,12 +323,43 @@ static void check_suppressed(struct tests *t)
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "9");
-	snprintf(words, sizeof words, ", %s of it suppressed   lost 0", bytes);
+	snprintf(words, sizeof words, ", %s of it suppressed", bytes);
 	ok = terminal_wait_text(&terminal, "not freed ") && terminal_wait_text(&terminal, words);
 	tell(t, ok, "what a process has not freed is not all called leaked: %s", words);
 	if (!ok)
 		show(&terminal);
 	terminal_close(&terminal);
+}
+
+/* Losses are said where there are any, and only there. */
+static void check_losses(struct tests *t)
+{
+	static const struct {
+		const char *kind;
+		bool lossy;
+	} traces[] = {{"log", true}, {"totals", false}};
+
+	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+		struct tests of = *t;
+		struct terminal terminal;
+		char trace[1024];
+
+		snprintf(trace, sizeof trace, "%s/%s.dat", t->scratch, traces[i].kind);
+		of.trace = trace;
+		open_trace(&of, &terminal, 24, 80, NULL);
+		terminal_type(&terminal, "9");
+		bool ok = terminal_wait_text(&terminal, "not freed ");
+		char *text = terminal_text(&terminal), *line = strstr(text, "not freed "),
+		     *lost = line ? strstr(line, "lost") : NULL;
+
+		ok = ok && line
+			&& (traces[i].lossy ? strstr(line, "   1234 events lost") != NULL : !lost);
+		free(text);
+		tell(t, ok, "what was lost of a process: %s", traces[i].kind);
+		if (!ok)
+			show(&terminal);
+		terminal_close(&terminal);
+	}
 }
 
 /* The rules of the program count on the screen as in reports. */
@@ -369,6 +400,7 @@ int main(int argc, char **argv)
 		check_nameless(&t);
 		check_suppressed(&t);
 		check_own_rules(&t);
+		check_losses(&t);
 	}
 	if (wanted("live")) {
 		check_live(&t);

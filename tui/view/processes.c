@@ -51,8 +51,8 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	const struct mt_session_process *p =
 		&s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
-	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256];
-	char untraced[96] = "", suppressed[48] = "", keys[48];
+	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], size[MT_NUMBER_LEN], text[256];
+	char untraced[96] = "", suppressed[48] = "", lost[48] = "", keys[48];
 	uint64_t known = mt_processes_is_shown(app, p)
 		? mt_triage_suppressed_bytes(app, app->data.whole)
 		: 0;
@@ -60,10 +60,12 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	mt_number_size(leaked, p->leaked_bytes);
 	mt_number_count(blocks, p->leaked_count);
 	if (known) {
-		mt_number_size(lost, known);
-		snprintf(suppressed, sizeof suppressed, ", %s of it suppressed", lost);
+		mt_number_size(size, known);
+		snprintf(suppressed, sizeof suppressed, ", %s of it suppressed", size);
 	}
-	mt_number_count(lost, p->lost_events);
+	if (p->lost_events)
+		snprintf(lost, sizeof lost, "   %s lost",
+			mt_number_of((char[MT_NUMBER_OF_LEN]){0}, p->lost_events, "event"));
 	if (p->untraced)
 		snprintf(untraced, sizeof untraced, "   %u of its children were not traced",
 			p->untraced);
@@ -81,11 +83,11 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		snprintf(text, sizeof text,
 			"not recorded: set-user-ID, static, or started with a cleared environment");
 	else if (p->blind)
-		snprintf(text, sizeof text, "not seen: %s   lost %s%s",
-			mt_blind_reason_name(p->blind), lost, untraced);
+		snprintf(text, sizeof text, "not seen: %s%s%s", mt_blind_reason_name(p->blind),
+			lost, untraced);
 	else
 		/* not "leaked": the names by which blocks are suppressed are not read for a list */
-		snprintf(text, sizeof text, "%s %s in %s %s%s   lost %s%s",
+		snprintf(text, sizeof text, "%s %s in %s %s%s%s%s",
 			p->alive || p->failed || p->stopped ? "live" : "not freed", leaked, blocks,
 			MT_PLURAL(blocks, "block"), suppressed, lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
