@@ -35,14 +35,33 @@ static int take_sort(enum mt_metric *sort, const struct mt_profile *profile,
 	return o->sort ? mt_options_metric(sort, profile, o->sort, err) : 0;
 }
 
+/* The filter of a recording that runs: it has no columns of its own. */
+static int take_live_filter(struct mt_filter *filter, const struct mt_ui_options *o,
+	struct mt_err *err)
+{
+	char *text = o->filter(o->filter_of, NULL, err);
+	int result = text ? mt_filter_parse(filter, text, err) : -EINVAL;
+
+	free(text);
+	return result ? result : mt_filter_check_live(filter, err);
+}
+
+/* Of a saved one, which says what its columns are. Returns what mt_data_filter does. */
+static int take_filter(struct mt_data *data, const struct mt_ui_options *o, struct mt_err *err)
+{
+	char *text = o->filter(o->filter_of, data->whole, err);
+	int result = text ? mt_data_filter(data, text, err) : -EBADRQC;
+
+	free(text);
+	return result;
+}
+
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
-	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
 	enum mt_metric ignored;
+	int result = live ? take_live_filter(filter, o, err) : 0;
 
-	if (!result && live)
-		result = mt_filter_check_live(filter, err);
 	mt_filter_free(filter);
 	/* A recording may have columns of its own; one that runs has none. */
 	if (!result && live)
@@ -143,8 +162,8 @@ static int start(struct mt_app *app, const struct look *look, const struct mt_ui
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;
-	if (o->filter && live)
-		mt_filter_parse(app->data.filter, o->filter, NULL);
+	if (live)
+		take_live_filter(app->data.filter, o, NULL);
 	app->screen = mt_screen_open(&look->theme,
 		o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
 	if (!app->screen)
@@ -284,7 +303,7 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 	if (!result)
 		result = take_sort(&app.data.sort, app.data.whole, options, err);
 	if (!result)
-		result = mt_data_filter(&app.data, options->filter ? options->filter : "", err);
+		result = take_filter(&app.data, options, err);
 	if (result >= 0 && options->baseline)
 		compare_with(&app, options->baseline, trace_path);
 	if (result >= 0) {

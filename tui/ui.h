@@ -4,14 +4,19 @@
 #define MT_TUI_UI_H
 
 #include "core/base/err.h"
+#include "core/model/profile.h"
 #include "core/session/session.h"
 
 struct mt_ui_options {
-	const char *theme;    /* name or path; NULL: dark */
-	const char *keymap;   /* a file; NULL: the user's own, if there is one */
-	const char *ascii;    /* "auto" "always" "never"; NULL: auto */
-	const char *filter;   /* in the prompt's language; NULL: none */
-	const char *sort;     /* a metric's name; NULL: leaked_size */
+	const char *theme;  /* name or path; NULL: dark */
+	const char *keymap; /* a file; NULL: the user's own, if there is one */
+	const char *ascii;  /* "auto" "always" "never"; NULL: auto */
+	const char *sort;   /* a metric's name; NULL: leaked_size */
+	/* In the prompt's language; it may name columns of the profile. NULL: there are only the
+	 * built-in ones. Returns "" for none, NULL on error; the caller frees. */
+	char *(*filter)(const void *filter_of, const struct mt_profile *, struct mt_err *);
+	const void *filter_of;
+	bool filtered;        /* one was given */
 	bool fresh;           /* not as the last visit left it */
 	const char *baseline; /* of open: a trace to compare with; NULL: none */
 	bool sort_all;        /* by whole groups, whatever matches of them */

@@ -20,20 +20,16 @@ static int attach_to(const struct mt_session_entry *entry, pid_t process,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_ui_options ui;
-	char *filter;
-	int status = mt_command_ui_options(&ui, &filter, arguments, err);
 
-	if (status >= 0)
-		status = mt_ui_attach(entry->name, process, &ui, err);
-	free(filter);
-	return status;
+	mt_command_ui_options(&ui, arguments);
+	return mt_ui_attach(entry->name, process, &ui, err);
 }
 
 /* What a program writes by itself is looked at as a file that grows. 1: the process writes none. */
 static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struct mt_err *err)
 {
 	bool inherited;
-	char *path = mt_import_of_process(pid, &inherited), *filter;
+	char *path = mt_import_of_process(pid, &inherited);
 	struct mt_ui_options ui;
 	int status;
 
@@ -44,10 +40,8 @@ static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struc
 			(int)pid);
 	if (!path)
 		return 1;
-	status = mt_command_ui_options(&ui, &filter, arguments, err);
-	if (status >= 0)
-		status = mt_ui_open(path, &ui, err);
-	free(filter);
+	mt_command_ui_options(&ui, arguments);
+	status = mt_ui_open(path, &ui, err);
 	free(path);
 	return status;
 }
@@ -143,17 +137,17 @@ static int begin(const struct mt_arguments *arguments, pid_t pid, struct mt_err 
 	struct mt_arguments with = *arguments;
 	struct mt_session_options session;
 	struct mt_ui_options ui;
-	char *filter, *library;
+	char *library;
 	int exit_status = 0, status = mt_session_check_attach(pid, err);
 
 	with.pid = (uint64_t)pid;
-	if (status < 0 || (status = mt_command_ui_options(&ui, &filter, &with, err)) < 0)
+	if (status < 0)
 		return status;
+	mt_command_ui_options(&ui, &with);
 	mt_command_session_options(&session, &library, &with);
 	ui.close = mt_command_close_session;
 	status = mt_ui_run(&session, &ui, &exit_status, err);
 	free(library);
-	free(filter);
 	return status < 0 ? status : exit_status;
 }
 

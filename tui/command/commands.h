@@ -117,10 +117,8 @@ int mt_command_check_suppressions(const struct mt_arguments *, struct mt_err *);
 /* Those of the program and the built-in ones behind them, unless the options say otherwise. */
 void mt_command_own_suppressions(struct mt_suppressions *, const struct mt_arguments *,
 	const struct mt_symbols *);
-/* Fills the terminal interface's options. filter: the text that they borrow, which the caller
- * frees. */
-int mt_command_ui_options(struct mt_ui_options *, char **filter, const struct mt_arguments *,
-	struct mt_err *);
+/* Fills the terminal interface's options, which borrow the arguments. */
+void mt_command_ui_options(struct mt_ui_options *, const struct mt_arguments *);
 /* Fills a session's options. library: the path that they borrow, which the caller frees. */
 void mt_command_session_options(struct mt_session_options *, char **library,
 	const struct mt_arguments *);

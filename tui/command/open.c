@@ -22,15 +22,11 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_ui_options ui;
-	char *filter;
-	int status = mt_command_ui_options(&ui, &filter, arguments, err);
 
+	mt_command_ui_options(&ui, arguments);
 	if (arguments->operand_count > 1)
 		ui.baseline = arguments->operands[0];
-	if (status >= 0)
-		status = mt_ui_open(arguments->operands[arguments->operand_count - 1], &ui, err);
-	free(filter);
-	return status;
+	return mt_ui_open(arguments->operands[arguments->operand_count - 1], &ui, err);
 }
 
 const struct mt_command mt_command_open = {

@@ -56,24 +56,36 @@ struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *arguments, st
 	return wrappers;
 }
 
-int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
-	const struct mt_arguments *arguments, struct mt_err *err)
+static char *filter_text(const void *arguments, const struct mt_profile *profile,
+	struct mt_err *err)
 {
-	struct mt_filter *filter = mt_command_filter(arguments, &mt_no_columns, err);
+	struct mt_filter *filter =
+		mt_command_filter(arguments, profile ? profile : &mt_no_columns, err);
+	char *text = filter ? mt_filter_text(filter) : NULL;
 
-	*filter_text = NULL;
-	if (!filter)
-		return -EINVAL;
-	if (mt_filter_active(filter))
-		*filter_text = mt_filter_text(filter);
 	mt_filter_free(filter);
+	return text;
+}
 
+static bool is_filtered(const struct mt_arguments *arguments)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, NULL, NULL);
+	bool filtered = filter && (mt_filter_active(filter) || mt_filter_pass_over(filter));
+
+	mt_filter_free(filter);
+	return filtered;
+}
+
+void mt_command_ui_options(struct mt_ui_options *options, const struct mt_arguments *arguments)
+{
 	*options = (struct mt_ui_options){
 		.theme = arguments->theme,
 		.keymap = arguments->keymap,
 		.fresh = arguments->fresh,
 		.ascii = arguments->ascii,
-		.filter = *filter_text,
+		.filter = filter_text,
+		.filter_of = arguments,
+		.filtered = is_filtered(arguments),
 		.sort = !arguments->sort_given ? NULL
 			: arguments->sort_name ? arguments->sort_name
 					       : mt_metric_info(NULL, arguments->sort)->name,
@@ -82,14 +94,13 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 		.frame_ms = arguments->fps ? (unsigned)(1000 / arguments->fps) : 0,
 		.output = arguments->output,
 	};
-	return 0;
 }
 
 int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct mt_err *err)
 {
 	int status = arguments->theme ? mt_theme_check(arguments->theme, err) : 0;
 	struct mt_filter *filter =
-		status < 0 ? NULL : mt_command_filter(arguments, &mt_no_columns, err);
+		status < 0 ? NULL : mt_command_filter(arguments, live ? &mt_no_columns : NULL, err);
 
 	if (!filter)
 		return -EINVAL;

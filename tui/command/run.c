@@ -68,23 +68,19 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_session_options session;
 	struct mt_ui_options ui;
-	char *filter, *library;
-	int exit_status = 0;
+	char *library;
+	int exit_status = 0, status;
 
 	if (arguments->headless)
 		return mt_command_record_program(arguments, err);
 	if (arguments->tty && check_terminal(arguments->tty, err) < 0)
 		return err->code;
-	int status = mt_command_ui_options(&ui, &filter, arguments, err);
-
-	if (status >= 0) {
-		mt_command_session_options(&session, &library, arguments);
-		ui.close = mt_command_close_session;
-		ui.tty = arguments->tty;
-		status = mt_ui_run(&session, &ui, &exit_status, err);
-		free(library);
-	}
-	free(filter);
+	mt_command_ui_options(&ui, arguments);
+	mt_command_session_options(&session, &library, arguments);
+	ui.close = mt_command_close_session;
+	ui.tty = arguments->tty;
+	status = mt_ui_run(&session, &ui, &exit_status, err);
+	free(library);
 	return status < 0 ? status : exit_status;
 }
 

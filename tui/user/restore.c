@@ -131,7 +131,7 @@ void mt_restore_begin(struct mt_app *app, const struct mt_ui_options *o)
 
 	r->first = describe(app);
 	r->view_given = o->baseline;
-	r->filter_given = o->filter;
+	r->filter_given = o->filtered;
 	r->sort_given = o->sort;
 	r->fresh = o->fresh;
 	r->waiting = !o->fresh && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
