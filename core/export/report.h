@@ -68,9 +68,9 @@ struct mt_report {
 
 /* All return 0 or a negative errno; err says which pattern failed. */
 int mt_report_info(const struct mt_report *, struct mt_err *);
-/* Of several traces: a heading, and then a line each, which ends with the report's path. As text or
- * CSV. */
-void mt_report_info_heading(FILE *out, enum mt_format);
+/* Of several traces: a heading, and then a line each, which ends with the report's path and its
+ * command. As text or CSV. width: of a terminal, where no line wraps; 0: any. */
+void mt_report_info_heading(FILE *out, enum mt_format, uint32_t width);
 int mt_report_info_line(const struct mt_report *, struct mt_err *);
 int mt_report_groups(const struct mt_report *, struct mt_err *);
 /* Groups put together, as mt_report_groups calls it. */

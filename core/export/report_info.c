@@ -4,7 +4,6 @@
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/resident.h"
-#include "core/export/table.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -537,69 +536,4 @@ int mt_report_info(const struct mt_report *report, struct mt_err *err)
 	else
 		info_text(report, &totals);
 	return 0;
-}
-
-/* ---- several traces ---- */
-
-void mt_report_info_heading(FILE *out, enum mt_format format)
-{
-	if (format == MT_FORMAT_CSV)
-		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file,"
-		      "blind,peak_rss_bytes\n",
-			out);
-	else
-		fprintf(out, "%8s %8s  %-7s %15s %12s %12s %12s  %s\n", "process", "parent", "by",
-			"allocations", "peak", "leaked", "resident", "file and command");
-}
-
-static void line_csv(const struct mt_report *report, const struct mt_report_totals *totals)
-{
-	const struct mt_info *info = &report->profile->info;
-	const struct mt_blind *own = mt_blind_own(report->profile);
-	uint64_t resident_ns, resident = mt_resident_peak(report->profile, &resident_ns);
-
-	fprintf(report->out, "%u,%u,%u,%s,%llu,%llu,%llu", info->pid, info->parent, info->root,
-		mt_origin_name(info->origin), (unsigned long long)totals->allocations,
-		(unsigned long long)totals->peak_bytes, (unsigned long long)totals->leaked_bytes);
-	mt_csv_field(report->out, false, report->path);
-	mt_csv_field(report->out, false, own ? mt_blind_reason_name(own->reason) : "");
-	putc(',', report->out);
-	if (resident)
-		fprintf(report->out, "%llu", (unsigned long long)resident);
-	putc('\n', report->out);
-}
-
-static void line_text(const struct mt_report *report, const struct mt_report_totals *totals)
-{
-	const struct mt_info *info = &report->profile->info;
-	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
-	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~", resident[MT_NUMBER_EXACT_LEN] = "-";
-	uint64_t resident_ns, resident_peak = mt_resident_peak(report->profile, &resident_ns);
-	const struct mt_blind *own = mt_blind_own(report->profile);
-	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_CELL);
-
-	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
-	mt_report_number(peak + info->peak_unsure, report, MT_UNIT_BYTES, totals->peak_bytes);
-	mt_report_number(leaked + totals->estimated, report, MT_UNIT_BYTES, totals->leaked_bytes);
-	if (resident_peak)
-		mt_report_number(resident, report, MT_UNIT_BYTES, resident_peak);
-	fprintf(report->out, "%8u %8u  %-7s %15s %12s %12s %12s  ", info->pid, info->parent,
-		mt_origin_name(info->origin), allocations, peak, leaked, resident);
-	mt_text_put(report->out, MT_TEXT_LINE, report->path);
-	fputs("  ", report->out);
-	mt_text_put(report->out, MT_TEXT_LINE, command);
-	if (own)
-		fprintf(report->out, "  (%s: not seen)", mt_blind_reason_name(own->reason));
-	putc('\n', report->out);
-	free(command);
-}
-
-int mt_report_info_line(const struct mt_report *report, struct mt_err *err)
-{
-	struct mt_report_totals totals;
-	int status = mt_report_totals(&totals, report, err);
-
-	if (status >= 0)
-		(report->format == MT_FORMAT_CSV ? line_csv : line_text)(report, &totals);
-	return status;
 }

@@ -577,6 +577,16 @@ check "info: several traces as text" "$memtui" info t.dat t.dat
 [ "$(wc -l <check.out)" = 3 ] || not_ok "info: several traces as text" "$(cat check.out)"
 awk 'NR == 1 && $7 == "resident" { next } NR > 1 && $7 ~ /^[0-9.]+[kM]$/ { next } { exit 1 }' check.out && ok "info: the resident memory of several traces" ||
 	not_ok "info: the resident memory of several traces" "$(cat check.out)"
+# On a terminal each trace has one line, with the end of its path and the beginning of its command.
+deep=deep/$(printf 'directory%.0s' {1..9})
+mkdir -p "$deep" && cp t.dat "$deep"
+for width in 80 120; do
+	script -qec "stty cols $width; \"$memtui\" info long.dat $deep/t.dat t.dat 2>info.err" /dev/null </dev/null | tr -d '\r' >check.out
+	[ "$(wc -l <check.out) $(($(wc -L <check.out) <= width))" = "4 1" ] && grep -qE ' long.dat  sh -c exit' check.out &&
+		grep -qE ' \.\.\.[a-z/]*y/t.dat  ' check.out && ok "info: several traces on a terminal of $width columns" ||
+		not_ok "info: several traces on a terminal of $width columns" "$(cat check.out)"
+	grep -c "suppressed" info.err | grep -q "^[01]$" || not_ok "info: one sentence about suppressions" "$(cat info.err)"
+done
 "$memtui" info --format json t.dat sets.dat >json.out 2>&1
 "$memtui" info --format csv t.dat sets.dat >check.out 2>&1
 [ "$(python3 -c 'import csv, json; print([int(r["peak_rss_bytes"]) for r in csv.DictReader(open("check.out"))] == [t["peak_rss_bytes"] for t in json.load(open("json.out"))])' 2>&1)" = True ] &&

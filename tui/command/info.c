@@ -1,7 +1,11 @@
 #include "tui/command/commands.h"
 
+#include "core/base/wrap.h"
+#include "core/export/number.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_FORMAT,
@@ -13,6 +17,8 @@ static const struct mt_option options[] = {
 };
 
 static bool is_first;
+/* Of all traces of a list: one sentence says what would otherwise be said after each line. */
+static uint64_t suppressed_bytes, suppressed_blocks, suppressed_traces;
 
 /* One of an array: what goes before it is known once it can be had. */
 static int report_next(const struct mt_report *report, struct mt_err *err)
@@ -37,6 +43,30 @@ static int report_next(const struct mt_report *report, struct mt_err *err)
 	return status;
 }
 
+static int line_next(const struct mt_report *report, struct mt_err *err)
+{
+	if (report->suppressed && report->suppressed->all_blocks) {
+		suppressed_bytes += report->suppressed->all_bytes;
+		suppressed_blocks += report->suppressed->all_blocks;
+		suppressed_traces++;
+	}
+	return mt_report_info_line(report, err);
+}
+
+static void say_suppressed(void)
+{
+	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], traces[MT_NUMBER_OF_LEN];
+
+	if (!suppressed_traces)
+		return;
+	mt_number_exact(bytes, suppressed_bytes);
+	mt_number_exact(blocks, suppressed_blocks);
+	mt_command_say("suppressed: %s %s in %s %s of %s; these leaks are hidden "
+		       "(--no-builtin-suppressions shows all)",
+		bytes, MT_PLURAL(bytes, "byte"), blocks, MT_PLURAL(blocks, "block"),
+		mt_number_of(traces, suppressed_traces, "trace"));
+}
+
 /* Of several traces: JSON, an array of what each alone gives; else a line each. A trace that cannot
  * be read is said, and left out. */
 static int list(const struct mt_arguments *arguments, struct mt_err *err)
@@ -51,11 +81,11 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 	if (json)
 		putchar('[');
 	else
-		mt_report_info_heading(mt_command_out(arguments), arguments->format);
+		mt_report_info_heading(mt_command_out(arguments), arguments->format,
+			mt_wrap_columns(STDOUT_FILENO));
 	for (int i = 0; i < arguments->operand_count; i++) {
 		one.operands = arguments->operands + i;
-		int seen =
-			mt_command_view(&one, json ? report_next : mt_report_info_line, false, err);
+		int seen = mt_command_view(&one, json ? report_next : line_next, false, err);
 
 		if (seen < 0)
 			mt_command_say("%s", err->text);
@@ -63,6 +93,8 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 	}
 	if (json)
 		puts("]");
+	else
+		say_suppressed();
 	return status < 0 ? mt_fail(err, status, "some of the traces could not be read") : status;
 }
 
@@ -71,7 +103,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 
 	own.history = true;
-	own.names_suppressed = arguments->operand_count == 1 || arguments->format == MT_FORMAT_JSON;
+	own.names_suppressed = true;
 	if (arguments->operand_count == 1)
 		return mt_command_view(&own, mt_report_info, false, err);
 	return list(&own, err);
