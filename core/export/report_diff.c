@@ -13,14 +13,12 @@ struct sides {
 	struct mt_diff diff;
 };
 
-/* The backtrace of an entry, from the side that has it; the later one where both do. */
 static void backtrace_of(struct mt_backtrace *backtrace, const struct sides *sides,
 	const struct mt_diff_entry *entry)
 {
-	if (entry->group_b != MT_NO_GROUP)
-		mt_backtrace_get(backtrace, sides->b->profile, sides->b->symbols, entry->group_b);
-	else
-		mt_backtrace_get(backtrace, sides->a->profile, sides->a->symbols, entry->group_a);
+	mt_diff_backtrace(backtrace,
+		&(struct mt_diff_side){sides->a->profile, sides->a->symbols, NULL},
+		&(struct mt_diff_side){sides->b->profile, sides->b->symbols, NULL}, entry);
 }
 
 static const char *kind_of(const struct sides *sides, const struct mt_diff_entry *entry)

@@ -1,5 +1,6 @@
 #include "core/query/diff.h"
 
+#include "core/query/diff_places.h"
 #include "core/query/fold.h"
 #include "core/query/frame.h"
 #include "core/query/sort.h"
@@ -179,34 +180,68 @@ static bool is_wanted(struct paths *paths)
 		|| !paths->progress(paths->context, (double)paths->done / (double)(paths->all + 1));
 }
 
-/* The path of every node of a side's profile: parents come before their children. NULL:
- * cancelled. */
-static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
+/* The frames of a side, with what is known of them already. */
+struct frames {
+	const struct mt_diff_side *side;
+	uint32_t *keys; /* by frame, and behind these by pc without a frame */
+	bool *doubts;   /* by pc */
+};
+
+static struct frames frames_of(const struct mt_diff_side *side)
+{
+	uint32_t pcs = side->profile->pc_count;
+
+	return (struct frames){side,
+		mt_alloc(((size_t)side->symbols->frame_count + pcs + 1) * sizeof(uint32_t)),
+		mt_alloc(pcs + 1)};
+}
+
+static void frames_free(struct frames *f)
+{
+	free(f->keys);
+	free(f->doubts);
+}
+
+static uint32_t step_pc(struct paths *paths, uint32_t path, struct frames *f, uint32_t pc)
+{
+	uint32_t first, count = mt_pc_frames(f->side->symbols, pc, &first);
+
+	for (uint32_t left = count ? count : 1; left-- > 0;) { /* outermost first */
+		uint32_t frame = count ? first + left : MT_NO_FRAME;
+		uint32_t *key = &f->keys[count ? frame : f->side->symbols->frame_count + pc];
+
+		if (!*key)
+			*key = frame_key(paths, f->side, pc, frame, &f->doubts[pc]);
+		path = step(paths, path, *key, f->doubts[pc]);
+	}
+	return path;
+}
+
+/* The path of every node of a side's profile: parents come before their children. NULL: cancelled.
+ * What is the same place on both sides gets the names of the first side, or of the one that has
+ * them. */
+static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side,
+	const struct mt_diff_side *other, bool is_b)
 {
 	const struct mt_profile *p = side->profile;
 	uint32_t *map = mt_resize(NULL, ((size_t)p->node_count + 1) * sizeof *map);
-	uint32_t *keys =
-		mt_alloc(((size_t)side->symbols->frame_count + p->pc_count + 1) * sizeof *keys);
-	bool *doubts = mt_alloc(p->pc_count + 1), wanted = true;
+	uint32_t *places = side->symbols == other->symbols ? NULL : mt_diff_places(side, other);
+	struct frames own = frames_of(side), others = frames_of(other);
+	bool wanted = true;
 
 	map[0] = 0;
 	for (uint32_t i = 1;
 		i < p->node_count && (paths->done++ % STRIDE || (wanted = is_wanted(paths))); i++) {
-		uint32_t pc = p->nodes[i].pc, first;
-		uint32_t count = mt_pc_frames(side->symbols, pc, &first);
+		uint32_t pc = p->nodes[i].pc, parent = map[p->nodes[i].parent];
+		uint32_t theirs = places && pc < p->pc_count ? places[pc] : 0;
 
-		map[i] = map[p->nodes[i].parent];
-		for (uint32_t left = count ? count : 1; left-- > 0;) { /* outermost first */
-			uint32_t frame = count ? first + left : MT_NO_FRAME;
-			uint32_t *key = &keys[count ? frame : side->symbols->frame_count + pc];
-
-			if (!*key)
-				*key = frame_key(paths, side, pc, frame, &doubts[pc]);
-			map[i] = step(paths, map[i], *key, doubts[pc]);
-		}
+		map[i] = theirs && (is_b || !mt_diff_is_named(side->symbols, pc))
+			? step_pc(paths, parent, &others, theirs)
+			: step_pc(paths, parent, &own, pc);
 	}
-	free(doubts);
-	free(keys);
+	frames_free(&others);
+	frames_free(&own);
+	free(places);
 	if (wanted)
 		return map;
 	free(map);
@@ -224,9 +259,10 @@ static bool has_unknown_kinds(const struct mt_profile *p)
 	return false;
 }
 
-static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side)
+static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side,
+	const struct mt_diff_side *other, bool is_b)
 {
-	uint32_t *nodes = map_nodes(paths, side), *groups;
+	uint32_t *nodes = map_nodes(paths, side, other, is_b), *groups;
 
 	if (!nodes)
 		return NULL;
@@ -255,9 +291,9 @@ int mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a,
 	MT_GROW(paths.items, paths.count, paths.capacity);
 	paths.items[paths.count++] = (struct path){0};
 	paths.any_kind = has_unknown_kinds(a->profile) || has_unknown_kinds(b->profile);
-	*pairs = (struct mt_diff_pairs){.a = map_groups(&paths, a)};
+	*pairs = (struct mt_diff_pairs){.a = map_groups(&paths, a, b, false)};
 	if (pairs->a)
-		pairs->b = map_groups(&paths, b);
+		pairs->b = map_groups(&paths, b, a, true);
 	pairs->a_count = a->profile->group_count;
 	pairs->b_count = b->profile->group_count;
 	pairs->count = paths.count;

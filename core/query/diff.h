@@ -29,6 +29,10 @@ struct mt_diff_entry {
 	int64_t change;            /* of the metric: b * factor - a; of a time: b - a */
 	bool doubtful;             /* a frame without a name was matched by its module alone */
 };
+/* The backtrace of an entry: the later one, or the earlier one where that has more names. */
+void mt_diff_backtrace(struct mt_backtrace *, const struct mt_diff_side *a,
+	const struct mt_diff_side *b, const struct mt_diff_entry *);
+
 struct mt_diff {
 	/* first those that grew, then those that shrank (ascending: the other way round), each with
 	 * the largest change first; last those without a change */

@@ -155,14 +155,19 @@ MEMTUI_OUTPUT=links.mem LD_PRELOAD=$build/libmemtui.so links/called
 say "a link, stand-alone" "$([ "$(called links.mem)" = "\"module\":\"$tmp/links/called\"" ] || called links.mem)"
 
 # ---- a difference of recordings with and without names says why all is new and gone ----
-mkdir here there && cp aliases here/prog && strip -o there/prog aliases
+mkdir here there && cp aliases here/prog && objcopy --strip-all --remove-section=.note.gnu.build-id aliases there/prog
 record here.dat here/prog
 record there.dat there/prog
-say "a side without names" "$("$memtui" diff here.dat there.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no function names for prog, but here.dat has: .*new and gone" ||
+say "a side without names" "$("$memtui" diff here.dat there.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat lacks function names of prog that here.dat has: .*new and gone" ||
 	"$memtui" diff here.dat there.dat 2>&1 >/dev/null)"
-say "the other side without names" "$(asked "$memtui" diff --format json there.dat here.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no function names" || echo nothing)"
-say "both sides with names" "$("$memtui" diff here.dat aliases.dat 2>&1 >/dev/null | grep 'no names')"
-say "no side with names" "$("$memtui" diff there.dat there.dat 2>&1 >/dev/null | grep 'no names')"
+say "the other side without names" "$(asked "$memtui" diff --format json there.dat here.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat lacks function names" || echo nothing)"
+say "both sides with names" "$("$memtui" diff here.dat aliases.dat 2>&1 >/dev/null | grep 'lacks function')"
+# the same build, on a machine that has its names and on one that has not: its places say which functions they are
+mkdir same && strip -o same/prog aliases
+record same.dat same/prog
+say "the same build without names" "$("$memtui" diff here.dat same.dat 2>&1 | grep -E 'lacks function|[^0-9]0 same|[1-9][0-9]* (new|gone)')$(
+	"$memtui" diff here.dat same.dat 2>/dev/null | grep -q '^groups: .* same' || echo "no line of groups")"
+say "no side with names" "$("$memtui" diff there.dat there.dat 2>&1 >/dev/null | grep 'lacks function')"
 
 # ---- .gnu_debuglink: beside the file, and in .debug/ there, with a build-id and without ----
 for id in sha1 none; do

@@ -182,6 +182,63 @@ static void test_other_build(void **state)
 	sides_free(&s);
 }
 
+/* A library has debug symbols on one machine alone: the same place of the same build is the same
+ * function, whether the other side calls it otherwise or not at all. Of another build it is not. */
+static void test_same_place(void **state)
+{
+	static const struct {
+		const char *name; /* of b's; NULL: none */
+		bool same;
+	} cases[] = {{NULL, true}, {"start", true}, {"start", false}, {NULL, false}};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof cases / sizeof *cases; at++)
+		for (int turned = 0; turned < 2; turned++) {
+			struct sides s = {0};
+
+			for (int i = 0; i < 2; i++) {
+				struct fixture *f = i ? &s.b : &s.a;
+				bool bare = i != turned && !cases[at].name;
+
+				fixture_init(f);
+				uint32_t library = fixture_module(f,
+					i ? "/opt/libx.so" : "/usr/lib/libx.so", 0x50000u << i);
+				uint32_t program = fixture_module(f, "/usr/bin/prog", 0x1000);
+				struct mt_module *module = &f->profile.modules[library];
+				uint64_t address = module->bias + 0x10;
+
+				module->build_id_len = 2;
+				memcpy(module->build_id,
+					i && !cases[at].same ? "\x12\x35" : "\x12\x34", 2);
+				uint32_t start = bare ? fixture_bare_pc(f, library, address)
+					: i == turned
+					? fixture_pc(f, library, "start_impl", "start.c", 7)
+					: fixture_pc(f, library, cases[at].name, "", 0);
+
+				f->profile.pcs[start].address = address;
+				fixture_group(f,
+					STACK(start, fixture_pc(f, program, "main", "m.c", 1)), 1,
+					10, 1);
+			}
+			compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+			assert_int_equal(cases[at].same ? 1 : 2, s.diff.count);
+			if (cases[at].same) {
+				struct mt_diff_side a = {&s.a.profile, &s.a.symbols, NULL};
+				struct mt_diff_side b = {&s.b.profile, &s.b.symbols, NULL};
+				struct mt_backtrace backtrace = {0};
+
+				assert_entry(&s, 0, MT_DIFF_SAME, 0, 10, 10);
+				assert_false(s.diff.entries[0].doubtful);
+				mt_diff_backtrace(&backtrace, &a, &b, &s.diff.entries[0]);
+				assert_string_equal(cases[at].name && !turned ? cases[at].name
+									      : "start_impl",
+					backtrace.frames[1].function);
+				mt_backtrace_free(&backtrace);
+			}
+			sides_free(&s);
+		}
+}
+
 /* Built in another directory. */
 static void test_other_directory(void **state)
 {
@@ -310,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_normalised),
 		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_same_place),
 		cmocka_unit_test(test_other_build),
 		cmocka_unit_test(test_other_directory),
 		cmocka_unit_test(test_since),

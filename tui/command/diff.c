@@ -103,7 +103,7 @@ static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, c
 	char *modules = mt_diff_nameless(&side_a, &side_b, &which);
 
 	if (modules)
-		mt_command_say("%s has no function names for %s, but %s has: backtraces "
+		mt_command_say("%s lacks function names of %s that %s has: backtraces "
 			       "through it do not match, and show as new and gone; install "
 			       "the debug symbols where %s was recorded",
 			paths[which], modules, paths[!which], paths[which]);

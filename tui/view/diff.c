@@ -144,17 +144,13 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	mt_draw(s, r.row, column + 1 + STATE, l->where, MT_ROLE_HEADING, "WHERE");
 }
 
-/* The backtrace from the side that has the group. */
 static void backtrace_of(struct mt_app *app, const struct mt_diff_entry *e,
 	struct mt_backtrace *backtrace)
 {
-	const struct mt_difference *d = app->difference;
+	const struct mt_data *a = app->difference->other ? app->difference->other : &app->data;
 
-	if (e->group_b == MT_NO_GROUP && d->other)
-		mt_backtrace_get(backtrace, &d->other->profile, d->other->symbols, e->group_a);
-	else
-		mt_backtrace_get(backtrace, &app->data.profile, app->data.symbols,
-			e->group_b == MT_NO_GROUP ? e->group_a : e->group_b);
+	mt_diff_backtrace(backtrace, &(struct mt_diff_side){&a->profile, a->symbols, NULL},
+		&(struct mt_diff_side){&app->data.profile, app->data.symbols, NULL}, e);
 }
 
 static enum mt_role role_of(enum mt_diff_state state)
