@@ -30,6 +30,12 @@ done
 others=$(grep -lF "$version" Makefile README.md preload/*.* preload/*/*.[ch] preload/arch/*/*.[ch] core/*/*.[ch] tui/*.[ch] tui/*/*.[ch] 2>/dev/null)
 same "version: in one place" "" "$others"
 
+# ---- who copies the lines that build the package has what they need ----
+for page in README.md doc/packaging.md; do
+	same "$page: apt-get build-dep comes before dpkg-buildpackage" "" \
+		"$(awk '/apt-get build-dep \.\// { seen = 1 } /^ *dpkg-buildpackage/ && !seen' "$page")"
+done
+
 # ---- no path of this machine ----
 for file in memtui libmemtui.so libmemtui-attached.so; do
 	same "paths: none of the source directory in $file" 0 "$(grep -acF "$top" "$build/$file")"
