@@ -54,6 +54,8 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 		out->source = mt_strings_get(&symbols->strings, names->source);
 		out->line = names->line;
 		out->inlined = names->inlined != 0;
+		if (!out->inlined && pc < symbols->pc_count)
+			out->into = symbols->pcs[pc].offset;
 		out->judged = names->function < symbols->judged_strings
 			? symbols->judged[names->function]
 			: MT_JUDGED_NOT;

@@ -366,6 +366,8 @@ struct mt_backtrace_frame {
 	uint8_t judged;  /* MT_JUDGED_ of its function */
 	/* of one without a name: what calls it and is exported by its library; or NULL */
 	const char *caller;
+	/* bytes behind the beginning of the function, plus 1; 0: not known, or inlined */
+	uint32_t into;
 	bool inlined;
 	/* no call frame information: its caller is where the frame pointer says, frames may be
 	 * missing */

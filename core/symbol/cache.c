@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 /* Grows with the form, and whenever looking up gives other names than before. */
-#define MAGIC "mtnames1"
+#define MAGIC "mtnames2"
 #define FILE_SLACK 65536u /* of the greatest size: what is not counted by the pc */
 
 struct header {

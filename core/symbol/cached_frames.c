@@ -60,7 +60,7 @@ void mt_file_keep(const struct file *file)
 }
 
 bool mt_file_cached_frames(struct file *file, const struct mt_profile *profile,
-	const struct mt_pc *pc, struct mt_symbols *s)
+	const struct mt_pc *pc, struct mt_symbols *s, uint32_t *offset)
 {
 	if (!file->cache_asked)
 		look_in_cache(file);
@@ -71,6 +71,7 @@ bool mt_file_cached_frames(struct file *file, const struct mt_profile *profile,
 
 	if (at < 0)
 		return false;
+	*offset = known->pcs[at].offset;
 	for (uint32_t i = 0; i < known->pcs[at].count; i++) {
 		const struct mt_frame *frame = &known->frames[known->pcs[at].first + i];
 		const char *function = mt_strings_get(&known->strings, frame->function);

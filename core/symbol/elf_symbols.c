@@ -144,11 +144,14 @@ void mt_elf_symbols_load(struct mt_elf_symbols *s, Dwfl_Module *module)
 	free(entries);
 }
 
-const char *mt_elf_symbols_find(const struct mt_elf_symbols *s, uint64_t address)
+const char *mt_elf_symbols_find(const struct mt_elf_symbols *s, uint64_t address, uint64_t *start)
 {
 	ssize_t at = mt_ranges_find(&s->ranges, address, -1);
 
-	return at < 0 ? NULL : s->names[s->ranges.items[at].index];
+	if (at < 0)
+		return NULL;
+	*start = s->ranges.items[at].low;
+	return s->names[s->ranges.items[at].index];
 }
 
 void mt_elf_symbols_free(struct mt_elf_symbols *s)

@@ -99,7 +99,8 @@ struct mt_elf_symbols {
 };
 unsigned mt_symbol_underscores(const char *name); /* that it begins with */
 void mt_elf_symbols_load(struct mt_elf_symbols *, Dwfl_Module *);
-const char *mt_elf_symbols_find(const struct mt_elf_symbols *, uint64_t address); /* NULL: none */
+/* NULL: none; start: where it begins. */
+const char *mt_elf_symbols_find(const struct mt_elf_symbols *, uint64_t address, uint64_t *start);
 void mt_elf_symbols_free(struct mt_elf_symbols *);
 
 /* ---- finding files ---- */
@@ -141,6 +142,8 @@ enum mt_embedded mt_embedded_text(int fd, const char *function, struct mt_buffer
 void mt_symbols_add_frame(struct mt_symbols *, const struct mt_frame *);
 /* Frames from first on are those of the pc. */
 void mt_symbols_set(struct mt_symbols *, uint32_t pc, uint32_t first);
+/* How far behind the beginning of its function a pc with frames is, plus 1; 0: not known. */
+void mt_symbols_set_offset(struct mt_symbols *, uint32_t pc, uint32_t offset);
 void mt_symbols_copy_pc(struct mt_symbols *to, uint32_t to_pc, const struct mt_symbols *from,
 	uint32_t from_pc);
 

@@ -478,12 +478,18 @@ void mt_resolver_add_unknown(const struct mt_profile *profile, const struct mt_p
 }
 
 /* The symbol without the version that programs are linked with now; NULL: there is none. The caller
- * frees. */
-static char *plain_symbol(const struct file *file, uint64_t address)
+ * frees. offset: how far behind its beginning the address is, plus 1; 0: not known. */
+static char *plain_symbol(const struct file *file, uint64_t address, uint32_t *offset)
 {
-	const char *symbol = mt_elf_symbols_find(&file->symbols, address);
+	uint64_t start = 0;
+	const char *symbol = mt_elf_symbols_find(&file->symbols, address, &start);
 	const char *version = symbol ? strstr(symbol, "@@") : NULL;
 
+	/* what compilers move out of a function has a symbol of its own, and shows the function's
+	 * name */
+	*offset = symbol && !strstr(symbol, ".cold") && address - start < UINT32_MAX
+		? (uint32_t)(address - start) + 1
+		: 0;
 	return version && version > symbol ? mt_format("%.*s", (int)(version - symbol), symbol)
 		: symbol                   ? mt_strdup(symbol)
 					   : NULL;
@@ -517,12 +523,14 @@ static void add_frame(struct mt_resolver *r, const struct mt_profile *profile,
 		mt_resolver_add_unknown(profile, pc, s, f->source, f->line);
 }
 
-static void add_frames(struct mt_resolver *r, struct file *file, const struct mt_profile *profile,
-	const struct mt_pc *pc, struct mt_symbols *s)
+/* Returns how far behind the beginning of its function the pc is, plus 1; 0: that is not known. */
+static uint32_t add_frames(struct mt_resolver *r, struct file *file,
+	const struct mt_profile *profile, const struct mt_pc *pc, struct mt_symbols *s)
 {
 	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX];
 	uint64_t address = pc->address - profile->modules[pc->module].bias;
-	char *symbol = plain_symbol(file, address);
+	uint32_t offset;
+	char *symbol = plain_symbol(file, address, &offset);
 	unsigned count =
 		file->dwarf ? mt_dwarf_frames(file->dwarf, address - file->dwarf_bias, frames) : 0;
 
@@ -533,12 +541,13 @@ static void add_frames(struct mt_resolver *r, struct file *file, const struct mt
 	else if (!count)
 		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
 	free(symbol);
+	return offset;
 }
 
 void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id,
 	struct mt_symbols *s, uint32_t as)
 {
-	uint32_t first = s->frame_count;
+	uint32_t first = s->frame_count, offset;
 
 	if (id < MT_PC_FIRST || id >= profile->pc_count)
 		return;
@@ -548,13 +557,15 @@ void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, 
 	if (!file) {
 		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
 		mt_symbols_set(s, as, first);
-	} else if (mt_file_cached_frames(file, profile, pc, s)) {
+	} else if (mt_file_cached_frames(file, profile, pc, s, &offset)) {
 		mt_symbols_set(s, as, first);
+		mt_symbols_set_offset(s, as, offset);
 	} else {
 		if (!file->loaded)
 			load(file);
-		add_frames(r, file, profile, pc, s);
+		offset = add_frames(r, file, profile, pc, s);
 		mt_symbols_set(s, as, first);
+		mt_symbols_set_offset(s, as, offset);
 		mt_file_remember(file, profile, pc, s, as);
 	}
 }

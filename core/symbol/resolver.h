@@ -68,9 +68,9 @@ void mt_resolver_add_frame(struct mt_symbols *, const char *function, const char
 struct mt_naming mt_file_naming(const struct file *, bool *refused);
 
 /* ---- names from the cache, and for it (cached_frames.c); the file is open ---- */
-/* Adds the frames of a pc if the cache has them. */
+/* Adds the frames of a pc if the cache has them. offset: as of mt_pc_symbols. */
 bool mt_file_cached_frames(struct file *, const struct mt_profile *, const struct mt_pc *,
-	struct mt_symbols *);
+	struct mt_symbols *, uint32_t *offset);
 /* Notes frames that the file itself gave. as: their number in the symbols. */
 void mt_file_remember(struct file *, const struct mt_profile *, const struct mt_pc *,
 	const struct mt_symbols *, uint32_t as);

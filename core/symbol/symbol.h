@@ -18,6 +18,8 @@ struct mt_frame {
 
 struct mt_pc_symbols {
 	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
+	/* bytes from the beginning of the function that is not inlined, plus 1; 0 = not known */
+	uint32_t offset;
 };
 
 /* Of a function: not yet; it is no wrapper of malloc, or one; it has no name but the place of its

@@ -2,10 +2,11 @@
  *   u32 version, strings, text bytes, frames, pcs
  *   u32 suppressions: a string; u32 embedded: 0 the program has no __lsan_default_suppressions, 1
  *   that is what it
- *       returns, 2 it could not be read (version 2; version 1 has neither)
+ *       returns, 2 it could not be read (version 1 has neither)
  *   text: the strings of ids 1…, each NUL-terminated
  *   frames: function, raw_function, source, line as u32 each, in the order of pcs
- *   pcs: u32 number of frames
+ *   pcs: u32 number of frames; u32 bytes from the beginning of the function that is not inlined,
+ *       plus 1, or 0: not known (version 3; versions 1 and 2 do not have it)
  * All little-endian. That a frame is inlined follows from its place: all but the last of a pc
  * are. */
 #include "core/symbol/symbol.h"
@@ -17,11 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_VERSION 2u
+#define BLOCK_VERSION 3u
 #define HEADER_LEN 28u
 #define HEADER_LEN_1 20u
 #define FRAME_LEN 16u
-#define PC_LEN 4u
+#define PC_LEN 8u
+#define PC_LEN_2 4u
 
 void mt_symbols_init(struct mt_symbols *s)
 {
@@ -50,10 +52,15 @@ void mt_symbols_set(struct mt_symbols *s, uint32_t pc, uint32_t first)
 		s->frames[i].inlined = i + 1 < s->frame_count;
 	while (s->pc_count <= pc) {
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
-		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0, 0};
+		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0, 0, 0};
 	}
-	s->pcs[pc] = (struct mt_pc_symbols){first, s->frame_count - first};
+	s->pcs[pc] = (struct mt_pc_symbols){first, s->frame_count - first, 0};
 	s->generation++;
+}
+
+void mt_symbols_set_offset(struct mt_symbols *s, uint32_t pc, uint32_t offset)
+{
+	s->pcs[pc].offset = offset;
 }
 
 static uint32_t copy_string(struct mt_symbols *to, const struct mt_symbols *from, uint32_t id)
@@ -79,6 +86,7 @@ void mt_symbols_copy_pc(struct mt_symbols *to, uint32_t to_pc, const struct mt_s
 		mt_symbols_add_frame(to, &frame);
 	}
 	mt_symbols_set(to, to_pc, first);
+	mt_symbols_set_offset(to, to_pc, place.offset);
 }
 
 /* ---- block ---- */
@@ -129,12 +137,14 @@ void mt_symbols_encode(const struct mt_symbols *s, struct mt_buffer *out)
 			put(out, frame->line);
 		}
 	}
-	for (uint32_t i = 0; i < s->pc_count; i++)
+	for (uint32_t i = 0; i < s->pc_count; i++) {
 		put(out, s->pcs[i].count);
+		put(out, s->pcs[i].offset);
+	}
 }
 
 struct block {
-	uint32_t strings, text_len, frames, pcs, suppressions, embedded;
+	uint32_t strings, text_len, frames, pcs, pc_len, suppressions, embedded;
 	const uint8_t *text, *frame, *pc;
 	uint32_t *id; /* string of the block -> string of the store: a block may hold one twice */
 };
@@ -146,17 +156,18 @@ static int read_header(struct block *b, const uint8_t *data, size_t len, struct 
 	if (len < header)
 		return mt_fail(err, -EINVAL, "The symbol block ends within its header (%zu bytes)",
 			len);
-	if (get(data) != BLOCK_VERSION && get(data) != 1)
+	if (!get(data) || get(data) > BLOCK_VERSION)
 		return mt_fail(err, -EINVAL,
-			"The symbol block has version %u; this memtui reads versions 1 and %u",
+			"The symbol block has version %u; this memtui reads versions 1 to %u",
 			get(data), BLOCK_VERSION);
+	b->pc_len = get(data) < BLOCK_VERSION ? PC_LEN_2 : PC_LEN;
 	b->strings = get(data + 4);
 	b->text_len = get(data + 8);
 	b->frames = get(data + 12);
 	b->pcs = get(data + 16);
 	b->suppressions = header == HEADER_LEN ? get(data + 20) : 0;
 	b->embedded = header == HEADER_LEN ? get(data + 24) : MT_EMBEDDED_NONE;
-	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN
+	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * b->pc_len
 		!= len)
 		return mt_fail(err, -EINVAL,
 			"The symbol block has %zu bytes, which contradicts its header", len);
@@ -214,13 +225,14 @@ static int read_pcs(struct block *b, struct mt_symbols *s, struct mt_err *err)
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < b->pcs; i++) {
-		uint32_t count = get(b->pc + (size_t)i * PC_LEN);
+		const uint8_t *at = b->pc + (size_t)i * b->pc_len;
+		uint32_t count = get(at), offset = b->pc_len == PC_LEN ? get(at + 4) : 0;
 
 		if (count > b->frames - first)
 			return mt_fail(err, -EINVAL,
 				"Address %u of the symbol block claims frames beyond the last", i);
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
-		s->pcs[s->pc_count++] = (struct mt_pc_symbols){count ? first : 0, count};
+		s->pcs[s->pc_count++] = (struct mt_pc_symbols){count ? first : 0, count, offset};
 		for (uint32_t k = 0; k + 1 < count; k++)
 			s->frames[first + k].inlined = 1;
 		first += count;

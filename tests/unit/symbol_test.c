@@ -541,13 +541,36 @@ static void test_symbolizer(void **state)
 	fixture_free(&direct);
 }
 
+/* As memtui wrote it before it knew where in a function a pc lies: four bytes a pc less. */
+static void check_older_block(const struct mt_buffer *block, const struct mt_symbols *of)
+{
+	size_t pcs = block->len - (size_t)of->pc_count * 8;
+	struct mt_buffer older = {0};
+	struct mt_symbols copy;
+	struct mt_err err;
+
+	mt_buffer_add(&older, block->data, pcs);
+	for (uint32_t i = 0; i < of->pc_count; i++)
+		mt_buffer_add(&older, block->data + pcs + (size_t)i * 8, 4);
+	older.data[0] = 2;
+	mt_symbols_init(&copy);
+	assert_int_equal(mt_symbols_decode(&copy, older.data, older.len, &err), 0);
+	assert_int_equal(copy.pc_count, of->pc_count);
+	for (uint32_t i = 0; i < copy.pc_count; i++) {
+		assert_int_equal(copy.pcs[i].count, of->pcs[i].count);
+		assert_int_equal(copy.pcs[i].offset, 0);
+	}
+	mt_symbols_free(&copy);
+	mt_buffer_free(&older);
+}
+
 static void test_block(void **state)
 {
 	struct fixture f;
 	struct mt_symbols copy;
 	struct mt_buffer block = {0}, again = {0};
 	struct mt_err err;
-	unsigned refused = 0;
+	unsigned refused = 0, known = 0;
 
 	(void)state;
 	fixture_new(&f);
@@ -560,10 +583,14 @@ static void test_block(void **state)
 	assert_int_equal(copy.pc_count, f.symbols.pc_count);
 	for (uint32_t i = 0; i < copy.pc_count; i++) {
 		assert_int_equal(copy.pcs[i].count, f.symbols.pcs[i].count);
+		assert_int_equal(copy.pcs[i].offset, f.symbols.pcs[i].offset);
+		known += copy.pcs[i].offset != 0;
 		assert_memory_equal(&copy.frames[copy.pcs[i].first],
 			&f.symbols.frames[f.symbols.pcs[i].first],
 			copy.pcs[i].count * sizeof(struct mt_frame));
 	}
+	assert_true(known > copy.pc_count / 2);
+	check_older_block(&block, &copy);
 	mt_symbols_encode(&copy, &again);
 	assert_int_equal(again.len, block.len);
 	assert_memory_equal(again.data, block.data, block.len);
