@@ -123,6 +123,11 @@ bool mt_filter_asks_for_times(const struct mt_filter_bounds *b)
 		|| (b->at_end & END_LIFETIME && b->lifetime != MT_LIFETIME_LEAKED);
 }
 
+bool mt_filter_asks_for_range_alone(const struct mt_filter_bounds *b)
+{
+	return mt_filter_asks_for_leaks(b) && !(b->at_end & ~(unsigned)END_LIFETIME);
+}
+
 static bool alive_at(const struct mt_allocation *a, uint64_t time_ns)
 {
 	return a->time_ns <= time_ns && a->end_ns > time_ns;

@@ -61,6 +61,8 @@ void mt_filter_allow_absent(struct mt_filter *, bool allowed);
 /* Whether only blocks that live at the end can match. */
 bool mt_filter_asks_for_leaks(const struct mt_filter_bounds *);
 bool mt_filter_is_for_leaks(const struct mt_filter *); /* the same */
+/* The same, and nothing else is asked of their ends. */
+bool mt_filter_asks_for_range_alone(const struct mt_filter_bounds *);
 /* Whether it needs to be known when a block was allocated, or of which chain it is. */
 bool mt_filter_asks_for_times(const struct mt_filter_bounds *);
 void mt_filter_bounds_free(struct mt_filter_bounds *);

@@ -281,16 +281,57 @@ static int find_origins(struct search *s, unsigned wants)
 	return find_chains(s, wants & MT_SCAN_CHAINS);
 }
 
+/* Nobody asks when a block was allocated but the range: whether it lies there, most event blocks
+ * tell as a whole, and only those at its ends are looked at. */
+static bool is_told_by_places(const struct mt_prepared_query *q, unsigned wants)
+{
+	return wants & MT_SCAN_TIMELESS && has_range(&q->bounds)
+		&& mt_filter_asks_for_range_alone(&q->bounds)
+		&& !(q->marker_count && q->markers_by_time);
+}
+
+static bool lies_in_range(const struct search *s, const struct mt_trace_block *b)
+{
+	const struct mt_filter_bounds *range = &s->query->bounds;
+
+	return b->first_ns >= range->from_ns && b->last_ns <= range->to_ns;
+}
+
+static int find_times_at_ends(struct search *s)
+{
+	struct mt_trace_origin *some = mt_resize(NULL, (s->count + 1) * sizeof *some);
+	uint64_t count = 0;
+	uint32_t place = 0;
+
+	for (uint64_t i = 0; i < s->count; i++) {
+		place = place_of(&s->places, place, s->origins[i].number);
+		const struct mt_trace_block *b =
+			mt_trace_reader_block(s->query->source->reader, s->places.at[place].index);
+
+		if (lies_in_range(s, b))
+			s->origins[i].time_ns = b->first_ns;
+		else
+			some[count++] = s->origins[i];
+	}
+	int result = count ? look_up(s, some, count, false) : 0;
+
+	for (uint64_t i = 0, at = 0; at < count && !result; i++)
+		if (s->origins[i].number == some[at].number)
+			s->origins[i] = some[at++];
+	free(some);
+	return result;
+}
+
 static int find(struct search *s, unsigned wants)
 {
 	const struct mt_prepared_query *q = s->query;
 	struct mt_leaks *l = s->leaks;
-
-	bool timed = !(wants & MT_SCAN_LATE) || needs_times(q);
+	bool by_places = is_told_by_places(q, wants);
+	bool timed = !(wants & (MT_SCAN_LATE | MT_SCAN_TIMELESS)) || needs_times(q);
 
 	if (!list_places(s))
 		return 1;
-	s->most = !timed ? UINT64_MAX
+	s->most = !timed || by_places ? UINT64_MAX
 		: s->places.events / SHARE > MANY
 		? s->places.events / SHARE
 		: MANY;
@@ -306,7 +347,7 @@ static int find(struct search *s, unsigned wants)
 	s->origins = l->origins = mt_alloc((s->count + 1) * sizeof *l->origins);
 	for (uint64_t i = 0; i < s->count; i++)
 		l->origins[i].number = l->blocks.blocks[i].number;
-	return find_origins(s, wants);
+	return by_places ? find_times_at_ends(s) : find_origins(s, wants);
 }
 
 int mt_leaks_find(struct mt_leaks *l, const struct mt_prepared_query *q, unsigned wants,

@@ -62,6 +62,8 @@ enum mt_scan_wants {
 	MT_SCAN_FIRSTS = 8,    /* with CHAINS: first_size and chain_start_ns */
 	MT_SCAN_LATE = 16,     /* allocations may be untimed */
 	MT_SCAN_EVENTS = 32,   /* by the events, not by the list of live blocks */
+	/* nobody asks for times but the filter: time_ns may be any one that it takes */
+	MT_SCAN_TIMELESS = 64,
 };
 
 /* Visits every allocation that matches (filter may be NULL), each when its end is known, live ones
