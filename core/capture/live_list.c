@@ -77,14 +77,32 @@ void mt_live_keep_take(struct mt_live_keep *k, struct mt_merge *m)
 	m->slack = (struct mt_slack){0};
 }
 
+void mt_live_keep_borrow(struct mt_live_keep *k, struct mt_merge *m)
+{
+	*k = (struct mt_live_keep){
+		.next_number = m->next_number,
+		.block_count = m->model->live_count,
+		.known = !m->many_restores,
+		.slack = m->slack,
+		.of = m,
+	};
+	for (unsigned i = 0; i < MT_DOMAIN_COUNT; i++) {
+		k->tables[i] = mt_merge_blocks(m, i);
+		if (k->tables[i]) /* deferred blocks enter the table */
+			mt_live_table_slice(k->tables[i], &(struct mt_live_table_walk){0}, NULL, 0);
+	}
+	take_restores(k, m);
+}
+
 void mt_live_keep_free(struct mt_live_keep *k)
 {
-	for (unsigned i = 0; i < MT_DOMAIN_COUNT; i++) {
+	for (unsigned i = 0; i < MT_DOMAIN_COUNT && !k->of; i++) {
 		if (k->tables[i])
 			mt_live_table_free(k->tables[i]);
 		free(k->tables[i]);
 	}
-	mt_slack_free(&k->slack);
+	if (!k->of)
+		mt_slack_free(&k->slack);
 	free(k->restores);
 	*k = (struct mt_live_keep){0};
 }
@@ -117,6 +135,8 @@ static uint32_t next(void *context, struct mt_live_list_block *blocks, uint32_t 
 	struct mt_pool_cell cells[SLICE];
 	uint32_t count = slice(w, cells, most < SLICE ? most : SLICE);
 
+	if (w->keep->of)
+		mt_segment_tick(w->keep->of->segment);
 	for (uint32_t i = 0; i < count; i++)
 		blocks[i] = (struct mt_live_list_block){
 			.number = cells[i].number,
@@ -140,6 +160,7 @@ int mt_live_keep_write(struct mt_live_keep *k, struct mt_trace_writer *w, struct
 			.next = next,
 			.context = &walk,
 			.next_number = k->next_number,
+			.events = k->of ? k->of->writer : NULL,
 			.restores = k->restores,
 			.restore_count = k->restore_count,
 		},

@@ -13,10 +13,15 @@ struct mt_live_keep {
 	uint32_t restore_count;
 	uint64_t next_number, block_count;
 	bool known; /* else there is nothing to write */
+	/* whose tables these are, while the recording goes on: they are borrowed, and the writing
+	 * ticks */
+	struct mt_merge *of;
 };
 
 /* Takes the tables out of a merge to which no event comes any more. */
 void mt_live_keep_take(struct mt_live_keep *, struct mt_merge *);
+/* The same of a merge that goes on, until the next event comes. Tables and slack are borrowed. */
+void mt_live_keep_borrow(struct mt_live_keep *, struct mt_merge *);
 int mt_live_keep_write(struct mt_live_keep *, struct mt_trace_writer *, struct mt_err *err);
 void mt_live_keep_free(struct mt_live_keep *);
 

@@ -175,7 +175,8 @@ int mt_live_list_write(const struct mt_live_list_source *s, struct mt_trace_writ
 		if (!more) {
 			mt_varint_add(&payload, blocks);
 			mt_varint_add(&payload, s->next_number);
-			mt_varint_add(&payload, mt_trace_writer_events(w, 0));
+			mt_varint_add(&payload,
+				mt_trace_writer_events(s->events ? s->events : w, 0));
 			add_restores(&payload, s);
 		}
 		error = mt_trace_writer_block(w, MT_BLOCK_LIVE_BLOCKS, payload.data, payload.len,
@@ -192,6 +193,7 @@ int mt_live_list_write(const struct mt_live_list_source *s, struct mt_trace_writ
 struct reading {
 	struct mt_live_list *to;
 	struct mt_trace_reader *reader;
+	struct mt_trace_reader *list; /* the same, unless the list is in a file of its own */
 	const struct mt_profile *profile;
 	bool (*wanted)(void *context, const struct mt_live_list_block *);
 	void *context;
@@ -322,13 +324,13 @@ static void keep_restores_of_wanted(struct mt_live_list *l)
 	l->restore_count = kept;
 }
 
-/* Finds the first LIVE block that no events follow, and what the last events say of what lives
- * then. False: there is none, or that is not exact. */
+/* Finds the first LIVE block that no events follow, or the first of a file of their own, and what
+ * the last events say of what lives then. False: there is none, or that is not exact. */
 static bool find(struct reading *r, uint32_t *at)
 {
 	struct mt_trace_facts *facts = mt_alloc(sizeof *facts);
 	uint32_t count = mt_trace_reader_count(r->reader), found = count, last = 0;
-	bool exact;
+	bool exact, beside = r->list != r->reader;
 
 	for (uint32_t i = 0; i < count; i++) {
 		enum mt_block_type type = mt_trace_reader_block(r->reader, i)->type;
@@ -345,8 +347,8 @@ static bool find(struct reading *r, uint32_t *at)
 	if (exact)
 		r->end = mt_trace_reader_block(r->reader, last)->running;
 	free(facts);
-	*at = found;
-	return exact && found < count;
+	*at = beside ? 0 : found;
+	return exact && (beside || found < count);
 }
 
 static bool read_parts(struct reading *r, uint32_t at)
@@ -355,10 +357,10 @@ static bool read_parts(struct reading *r, uint32_t at)
 	bool sound = true;
 
 	for (uint64_t part = 0; sound && !r->last; part++, at++) {
-		const struct mt_trace_block *b = mt_trace_reader_block(r->reader, at);
+		const struct mt_trace_block *b = mt_trace_reader_block(r->list, at);
 
 		sound = b && b->type == MT_BLOCK_LIVE_BLOCKS
-			&& !mt_trace_reader_payload(r->reader, at, &payload, NULL)
+			&& !mt_trace_reader_payload(r->list, at, &payload, NULL)
 			&& read_part(r, &payload, part);
 	}
 	mt_buffer_free(&payload);
@@ -372,6 +374,7 @@ int mt_live_list_read(struct mt_live_list *l, struct mt_trace_reader *reader,
 	struct reading r = {
 		.to = l,
 		.reader = reader,
+		.list = mt_trace_reader_list(reader) ? mt_trace_reader_list(reader) : reader,
 		.profile = profile,
 		.wanted = wanted,
 		.context = context,

@@ -28,11 +28,13 @@ struct mt_live_list_source {
 	uint32_t (*next)(void *context, struct mt_live_list_block *blocks, uint32_t most);
 	void *context;
 	uint64_t next_number; /* of the first allocation that would follow */
+	/* of the trace whose blocks they are; NULL: the one that is written to */
+	const struct mt_trace_writer *events;
 	/* of blocks that live at the end, in the order in which they happened */
 	const struct mt_live_list_restore *restores;
 	uint32_t restore_count;
 };
-/* Behind all events of the trace. */
+/* Behind all events of the trace, or into a file of its own (mt_trace_reader_set_list). */
 int mt_live_list_write(const struct mt_live_list_source *, struct mt_trace_writer *,
 	struct mt_err *err);
 
@@ -44,8 +46,8 @@ struct mt_live_list {
 	uint32_t restore_count, restore_capacity;
 	uint64_t next_number;
 };
-/* Reads what the trace ends with: 0; 1: there is none that belongs to its events and can be
- * believed. wanted: of the blocks, those to be kept; NULL: all. */
+/* Reads what the trace ends with, or what is set as its list: 0; 1: there is none that belongs to
+ * its events and can be believed. wanted: of the blocks, those to be kept; NULL: all. */
 int mt_live_list_read(struct mt_live_list *, struct mt_trace_reader *, const struct mt_profile *,
 	bool (*wanted)(void *context, const struct mt_live_list_block *), void *context);
 void mt_live_list_free(struct mt_live_list *);

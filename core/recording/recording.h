@@ -73,6 +73,13 @@ enum mt_news {
  * recorder told that there is something, or it is time to look into a file that grows. Returns a
  * set of enum mt_news. */
 unsigned mt_recording_update(struct mt_recording *, bool published);
+/* Of a session that runs: what it has recorded up to now is what is known then, with events and a
+ * list of what lives. moment_ns: the end of that. Waits for the recorder. path: of its trace; may
+ * be NULL. */
+int mt_recording_take_live(struct mt_recording *, uint64_t *moment_ns, char path[512],
+	struct mt_err *err);
+/* Waits, at most 10 s, until all names that are to come are there. */
+void mt_recording_await_names(struct mt_recording *);
 /* Of a session that has ended: the events of its trace, which was opened meanwhile. False: it is
  * not the trace of what is known. */
 bool mt_recording_take_trace(struct mt_recording *, const struct mt_recording *trace);

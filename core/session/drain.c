@@ -391,6 +391,25 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
 
+/* All that came before the request was taken by now. */
+static void answer_live(struct mt_recorder *r, struct mt_image *image)
+{
+	struct mt_process *p = mt_image_process(image);
+	uint32_t asked = atomic_load(&p->live_asked);
+	struct mt_live_answer *answer, *before;
+
+	if (asked == p->live_answered || !mt_image_has_begun(image))
+		return;
+	answer = mt_image_answer_live(image);
+	answer->number = p->live_answered = asked;
+	pthread_mutex_lock(&r->lock);
+	before = p->live;
+	p->live = answer;
+	pthread_mutex_unlock(&r->lock);
+	mt_live_answer_free(before);
+	mt_recorder_notify(r);
+}
+
 /* Returns whether it is done with. */
 static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 {
@@ -409,6 +428,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		stop_image(d, image);
 		return true;
 	}
+	answer_live(d->recorder, image);
 	if (mt_image_publish(image, now, taken == 0))
 		mt_recorder_notify(d->recorder);
 	return false;

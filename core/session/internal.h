@@ -57,6 +57,9 @@ enum mt_message_type {
 	MT_MESSAGE_PROCESSES,
 	/* ends a recording that was attached -> mt_detached once the process is as before */
 	MT_MESSAGE_DETACH,
+	/* a: process, 0 the root -> mt_welcome with descriptors: its trace with all that was
+	 * recorded so far, and a list of what lives, where one was made */
+	MT_MESSAGE_LIVE,
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -68,6 +71,8 @@ struct mt_welcome {
 	uint64_t magic;
 	int32_t status;
 	uint32_t has_terminal;
+	/* LIVE: the end of what is in the trace; in bytes. entry.trace_path is the process's */
+	uint64_t moment_ns, trace_bytes;
 	struct mt_session_entry entry;
 };
 
@@ -134,6 +139,16 @@ void mt_earlier_free(struct mt_earlier *);
 /* ---- processes (process.c) ---- */
 struct mt_image; /* one recorded image of a process: image*.c */
 
+/* What the draining thread answers when somebody asks for what lives. */
+struct mt_live_answer {
+	uint32_t number; /* as the requests are counted */
+	int32_t status;  /* 0, or a negative errno */
+	uint64_t moment_ns, trace_bytes;
+	int trace_fd, list_fd; /* -1: none */
+	char trace_path[512];
+};
+void mt_live_answer_free(struct mt_live_answer *); /* closes the descriptors; may be NULL */
+
 /* A process of the session. Made by the service, never freed. What has no other mark is fixed when
  * others see it. */
 struct mt_process {
@@ -162,6 +177,9 @@ struct mt_process {
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
 	_Atomic uint32_t watchers, interval_ms;
 	_Atomic bool fresh; /* a new watcher waits */
+	/* how often somebody has asked for what lives; lock: the last answer, NULL: none waits */
+	_Atomic uint32_t live_asked;
+	struct mt_live_answer *live;
 	uint32_t starts;    /* service: looks that found it between its exec and its request */
 	_Atomic bool left;  /* the root went on in an image that is not recorded */
 	_Atomic bool begun; /* it has a trace */
@@ -170,8 +188,9 @@ struct mt_process {
 	struct mt_image *image; /* the present one */
 	char *trace_path;
 	uint32_t set_aside; /* number of the next .execN */
-	bool path_taken;    /* its last image could not be set aside */
-	uint64_t shown_ns;  /* when it was described for lists */
+	uint32_t live_answered;
+	bool path_taken;   /* its last image could not be set aside */
+	uint64_t shown_ns; /* when it was described for lists */
 };
 
 /* What /proc/PID/stat says. */
@@ -394,6 +413,8 @@ void mt_image_fail(struct mt_image *, const struct mt_err *); /* it can have no 
  * drained. */
 bool mt_image_publish(struct mt_image *, uint64_t monotonic_ns, bool idle);
 void mt_image_publish_last(struct mt_image *);
+/* Writes out all that was taken so far, lists what lives (image_live.c), and publishes. */
+struct mt_live_answer *mt_image_answer_live(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
 /* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);

@@ -137,8 +137,10 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 		mt_service_on_connections(s, r->listen_fd);
 	if (fds[LISTEN_FILE].revents)
 		mt_service_on_connections(s, r->file_listen_fd);
-	if (fds[NOTIFY].revents && read(r->notify_fd, &value, sizeof value) > 0)
+	if (fds[NOTIFY].revents && read(r->notify_fd, &value, sizeof value) > 0) {
+		mt_service_answer_live(s);
 		mt_service_tell_watchers(s);
+	}
 	if (fds[TERMINAL].revents & (POLLIN | POLLHUP | POLLERR) || (s->hung && r->master_fd >= 0))
 		mt_service_read_terminal(s);
 	if (fds[TERMINAL].revents & POLLOUT)

@@ -28,6 +28,8 @@ struct mt_peer {
 	bool listing, listing_all;
 	uint32_t listed;
 	struct mt_silent silent;
+	struct mt_process *asks_live; /* it waits for what lives there; NULL: it does not */
+	uint32_t live_number;         /* of its request */
 	struct ucred who;
 };
 
@@ -81,8 +83,18 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p);
 /* All that wait; a request that is there already is answered at once. */
 void mt_service_on_connections(struct mt_service *s, int listen_fd);
 void mt_service_tell_watchers(struct mt_service *s);
+/* False when it has no room for it now. */
+bool mt_service_send(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count);
+/* Fills in what the session is. */
+void mt_service_fill_entry(const struct mt_recorder *, struct mt_session_entry *);
 /* Tells watchers how many processes are recorded, also when their own has ended. */
 void mt_service_count_others(struct mt_service *s);
+
+/* ---- service_live.c ---- */
+/* A peer asks for what lives in a process. */
+void mt_service_ask_live(struct mt_service *s, struct mt_peer *p, pid_t);
+/* Sends the answers that are there by now. */
+void mt_service_answer_live(struct mt_service *s);
 
 /* ---- service_ends.c ---- */
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed

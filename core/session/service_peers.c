@@ -59,8 +59,7 @@ int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* False when it has no room for it now. */
-static bool send_with(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count)
+bool mt_service_send(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count)
 {
 	struct iovec part = {(void *)bytes, len};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {0};
@@ -88,7 +87,7 @@ static bool tokens_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
-static void fill_entry(struct mt_recorder *r, struct mt_session_entry *e)
+void mt_service_fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 {
 	struct mt_buffer command = {0};
 
@@ -167,7 +166,7 @@ static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process 
 	struct mt_welcome w = {.magic = MT_MESSAGE_MAGIC, .status = status};
 	int fds[2] = {-1, r->master_fd}, count = 0;
 
-	fill_entry(r, &w.entry);
+	mt_service_fill_entry(r, &w.entry);
 	if (process) {
 		w.has_terminal = process == r->root && r->master_fd >= 0;
 		fds[0] = mt_snapshot_fd(atomic_load(&process->snapshot));
@@ -179,7 +178,7 @@ static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process 
 			pthread_mutex_unlock(&r->lock);
 		}
 	}
-	return send_with(p->fd, &w, sizeof w, fds, (unsigned)count);
+	return mt_service_send(p->fd, &w, sizeof w, fds, (unsigned)count);
 }
 
 static void count_watchers(struct mt_service *s, struct mt_process *process)
@@ -249,14 +248,14 @@ void mt_service_list_processes(struct mt_recorder *r, struct mt_peer *p)
 		if (!at->alive && at != r->root && !p->listing_all)
 			continue;
 		describe(r, at, &line);
-		if (!send_with(p->fd, &line, sizeof line, NULL, 0))
+		if (!mt_service_send(p->fd, &line, sizeof line, NULL, 0))
 			return;
 	}
 	for (; p->listing_all && p->silent.sent < p->silent.count; p->silent.sent++) {
 		struct mt_session_process line;
 
 		if (mt_service_describe_silent(r, &p->silent, p->silent.sent, &line)
-			&& !send_with(p->fd, &line, sizeof line, NULL, 0))
+			&& !mt_service_send(p->fd, &line, sizeof line, NULL, 0))
 			return;
 	}
 	p->listing = !welcome(r, p, NULL, 0);
@@ -342,6 +341,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		break;
 	case MT_MESSAGE_PAUSE: pause_all(r, m->a != 0); break;
 	case MT_MESSAGE_DETACH: on_detach(r, p); break;
+	case MT_MESSAGE_LIVE: mt_service_ask_live(s, p, (pid_t)m->a); break;
 	}
 }
 
@@ -420,7 +420,8 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 		|| m.command.len > (size_t)n - head)
 		return false;
 	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
-		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_DETACH)
+		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_DETACH
+		&& m.command.type != MT_MESSAGE_LIVE)
 		return false;
 	on_command(s, p, &m.command);
 	return true;
@@ -458,5 +459,5 @@ void mt_service_tell_watchers(struct mt_service *s)
 	for (unsigned i = 0; i < s->peer_count; i++)
 		if (s->peers[i].watched)
 			/* a full queue has told it already */
-			send_with(s->peers[i].fd, "", 1, NULL, 0);
+			mt_service_send(s->peers[i].fd, "", 1, NULL, 0);
 }

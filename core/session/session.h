@@ -132,6 +132,16 @@ int mt_session_all_processes(const char *name, struct mt_session_process **proce
  * negative errno; -EINVAL: nobody has attached it. err says what stays in the program. */
 int mt_session_detach(const char *name, struct mt_err *err);
 
+/* What lives in a process of a running session: its trace up to a moment, which is the end of the
+ * first trace_bytes bytes, and a trace with nothing but the list of what lives then. */
+struct mt_session_live {
+	uint64_t moment_ns, trace_bytes;
+	int trace_fd, list_fd; /* the caller closes them; list_fd -1: the events must tell */
+	char trace_path[512];
+};
+/* process: 0 the root. Waits until the recorder has written out what it knows. */
+int mt_session_live(const char *name, pid_t process, struct mt_session_live *, struct mt_err *err);
+
 struct mt_client;
 /* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid
  * (or be root). */

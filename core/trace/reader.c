@@ -40,6 +40,7 @@ struct mt_trace_reader {
 	bool passed_over;
 	char reason[160];
 	struct mt_trace_input input;
+	struct mt_trace_reader *list; /* of what lives at its end; NULL: it has its own, or none */
 	pthread_mutex_t lock; /* damage and input: several threads may go over the blocks at once */
 };
 
@@ -380,7 +381,7 @@ struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *er
 		: mt_trace_reader_open_fd(fd, strcmp(path, "-") ? path : "standard input", err);
 }
 
-struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err)
+static struct mt_trace_reader *new_reader(int fd, const char *name)
 {
 	struct mt_trace_reader *r = mt_alloc(sizeof *r);
 
@@ -388,12 +389,47 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 	r->fd = fd;
 	r->path = mt_strdup(name);
 	pthread_mutex_init(&r->lock, NULL);
-	if (mt_trace_version(fd, name, &r->version, err) || read_size(r, err)
-		|| find_blocks(r, err)) {
-		mt_trace_reader_free(r);
-		return NULL;
-	}
 	return r;
+}
+
+struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err)
+{
+	struct mt_trace_reader *r = new_reader(fd, name);
+
+	if (!mt_trace_version(fd, name, &r->version, err) && !read_size(r, err)
+		&& !find_blocks(r, err))
+		return r;
+	mt_trace_reader_free(r);
+	return NULL;
+}
+
+struct mt_trace_reader *mt_trace_reader_open_part(int fd, const char *name, uint64_t bytes,
+	struct mt_err *err)
+{
+	struct mt_trace_reader *r = new_reader(fd, name);
+	int result = mt_trace_version(fd, name, &r->version, err);
+
+	if (!result)
+		result = read_size(r, err);
+	if (!result && r->file_bytes < bytes)
+		result = mt_fail(err, -ENODATA, "%s: is shorter than what was recorded", name);
+	r->file_bytes = bytes;
+	r->scanned = sizeof(struct mt_file_header);
+	if (!result && !scan(r, err))
+		return r;
+	mt_trace_reader_free(r);
+	return NULL;
+}
+
+void mt_trace_reader_set_list(struct mt_trace_reader *r, struct mt_trace_reader *list)
+{
+	mt_trace_reader_free(r->list);
+	r->list = list;
+}
+
+struct mt_trace_reader *mt_trace_reader_list(const struct mt_trace_reader *r)
+{
+	return r->list;
 }
 
 int mt_trace_reader_refresh(struct mt_trace_reader *r, struct mt_err *err)
@@ -429,6 +465,7 @@ void mt_trace_reader_free(struct mt_trace_reader *r)
 {
 	if (!r || atomic_fetch_sub_explicit(&r->holders, 1, memory_order_acq_rel) != 1)
 		return;
+	mt_trace_reader_free(r->list);
 	close(r->fd);
 	free(r->path);
 	free(r->entries);

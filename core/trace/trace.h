@@ -205,6 +205,12 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 /* Standard input as a temporary file, or a negative errno; and a trace in it, which is taken. */
 int mt_trace_spool(struct mt_err *err);
 struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err);
+/* The same of a file that grows: its first bytes, which end with a block. */
+struct mt_trace_reader *mt_trace_reader_open_part(int fd, const char *name, uint64_t bytes,
+	struct mt_err *err);
+/* A file with nothing but the list of what lives at the end of these bytes, which is taken. */
+void mt_trace_reader_set_list(struct mt_trace_reader *, struct mt_trace_reader *list);
+struct mt_trace_reader *mt_trace_reader_list(const struct mt_trace_reader *); /* NULL: none */
 /* Another one uses it too; returns it. NULL stays NULL. */
 struct mt_trace_reader *mt_trace_reader_hold(struct mt_trace_reader *);
 /* The last of those that use it frees it. */
