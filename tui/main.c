@@ -162,6 +162,7 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 		command->runs_program || command->records_process ? mt_environment_cache() : NULL;
 	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE,
 		.cache = cache,
+		.older_ms = MT_OLDER_MS,
 		.applies_suppressions = applies_suppressions(command)};
 	struct mt_err err = {0};
 	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);

@@ -5,6 +5,7 @@
 
 #include "core/query/allocations.h"
 #include "core/query/diff.h"
+#include "core/query/outstanding.h"
 #include "core/query/query.h"
 #include "core/query/rows.h"
 #include "core/query/scan.h"
@@ -97,6 +98,10 @@ int mt_report_mallopts(const struct mt_report *, struct mt_err *);
 /* Text only: what is live by stack, the largest first, and what the system had given; nothing when
  * all was freed. */
 int mt_report_exit(const struct mt_report *, struct mt_err *);
+/* Text only, as bcc's memleak: what is outstanding at a moment, whose time of day it says; top: as
+ * the heading says it. */
+void mt_report_outstanding(const struct mt_report *, const struct mt_outstanding *,
+	uint64_t unix_ns);
 /* Text only: totals, losses in words, the first groups with their backtraces. */
 int mt_report_summary(const struct mt_report *, struct mt_err *);
 

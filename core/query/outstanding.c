@@ -100,11 +100,14 @@ static int ask(struct mt_filter *filter, const struct mt_outstanding_wants *w, u
 	bool now = w->at_ns == MT_OUTSTANDING_NOW;
 	int status = mt_filter_set(filter, MT_FILTER_LIFETIME, now ? "only_leaked" : NULL, err);
 
-	if (status >= 0 && !now)
-		status = set_time(filter, MT_FILTER_ALIVE_AT, moment_ns, err);
+	if (status >= 0)
+		status = now ? mt_filter_set(filter, MT_FILTER_ALIVE_AT, NULL, err)
+			     : set_time(filter, MT_FILTER_ALIVE_AT, moment_ns, err);
 	/* what is recorded behind the moment is not asked for either */
-	if (status >= 0 && (w->older_ns || !now))
-		status = set_time(filter, MT_FILTER_TO, moment_ns - w->older_ns, err);
+	if (status >= 0)
+		status = now && !w->older_ns
+			? mt_filter_set(filter, MT_FILTER_TO, NULL, err)
+			: set_time(filter, MT_FILTER_TO, moment_ns - w->older_ns, err);
 	return status;
 }
 

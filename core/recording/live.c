@@ -81,4 +81,5 @@ void mt_recording_await_names(struct mt_recording *r)
 		if (mt_recording_names_busy(r))
 			poll(NULL, 0, NAMES_LOOK_MS);
 	}
+	mt_recording_update(r, false); /* what was found last */
 }

@@ -14,6 +14,7 @@
 	X(record) \
 	X(open) \
 	X(report) \
+	X(leaks) \
 	X(pack) \
 	X(attach) \
 	X(detach) \
@@ -42,6 +43,9 @@ const struct mt_command *mt_command_find(const char *name); /* NULL: none */
 /* -EINVAL with "no command ...; did you mean ...". */
 int mt_command_unknown(const char *name, struct mt_err *err);
 
+/* What is outstanding is older by default: see leaks. */
+#define MT_OLDER_MS 500
+
 /* A sentence for the person, on stderr. (main.c) */
 void mt_command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Overwrites one line on stderr where that is a terminal; fraction < 0 wipes it. (main.c) */
@@ -50,6 +54,13 @@ void mt_command_progress(const char *what, double fraction);
 int mt_command_tell(void *unused, const char *what, double fraction);
 
 /* ---- a recording (load.c) ---- */
+/* The session that records a process: by the program's own number, its recorder's or its front's
+ * (*process 0: the root), or by that of another of its processes. NULL: none. (attach.c) */
+const struct mt_session_entry *mt_command_session_of(const struct mt_session_entry *entries,
+	int count, pid_t pid, pid_t *process);
+/* Why a process that no session records cannot be watched. (attach.c) */
+int mt_command_fail_unknown(const struct mt_session_entry *entries, int count, pid_t pid,
+	struct mt_err *err);
 /* Opens it; says what is missing or damaged. names: whether they are wanted. NULL on error. */
 struct mt_recording *mt_command_open_recording(const char *path, const struct mt_open_options *,
 	bool names, struct mt_err *);

@@ -517,6 +517,7 @@ int mt_options_parse(struct mt_arguments *arguments, const struct mt_command *co
 			only_operands = only_operands || command->runs_program;
 		} else if (!strcmp(word, "--")) {
 			only_operands = true;
+			arguments->program_at = arguments->operand_count + 1;
 		} else {
 			status = word[1] == '-' ? parse_long(&parser, word + 2)
 						: parse_letters(&parser, word + 1);

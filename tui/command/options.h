@@ -49,6 +49,10 @@ struct mt_arguments {
 	bool for_programs; /* lines are read back: they stay as they are on a terminal, too */
 	uint64_t max_memory;
 	bool strict;
+	/* leaks: as memleak has them */
+	uint64_t pid, older_ms, sample_rate;
+	const char *program_line, *object, *min_size, *block_max_size;
+	bool show_blocks, show_calls, combined, missing_frees;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	FILE *out; /* where a view goes; NULL: standard output */
@@ -61,6 +65,7 @@ struct mt_arguments {
 	int again_count;
 	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
 	int operand_count;
+	int program_at; /* which operand follows '--', plus 1; 0: there is no '--' */
 };
 
 enum mt_option_kind {
