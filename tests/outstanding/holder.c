@@ -1,8 +1,9 @@
-/* A program that knows what it holds. It does a step for each line that it reads, and prints what is true behind it:
- *   NAME COUNT BYTES OFFSET      for each of its places: what lives that was allocated there, and where it calls malloc
- *   addr ADDRESS SIZE            for each live block of the place 'large'
- *   calls COUNT                  successful calls that begin or end a block so far, of its own places
- * and 'end' last. With threads, each step is done by four of them at once. */
+/* A program that knows what it holds. It does a step for each line that it reads, and prints what
+ * is true behind it:
+ *   NAME COUNT BYTES OFFSET   of each of its places: what lives of it, and where it asks for memory
+ *   addr ADDRESS SIZE         each live block of the place 'large'
+ *   calls COUNT               calls so far that have begun or ended a block of its places
+ * and 'end' last. With threads, each step is done by so many of them at once. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +63,8 @@ __attribute__((noinline)) void *grow(void *p, size_t size)
 	return p;
 }
 
-static struct place places[2] = {{.name = "small", .allocate = small}, {.name = "large", .allocate = large}};
+static struct place places[2] = {{.name = "small", .allocate = small},
+	{.name = "large", .allocate = large}};
 static struct kept grown;
 
 static void hold(struct place *to, size_t size)
@@ -123,11 +125,13 @@ static void say(FILE *out)
 
 		for (unsigned b = 0; b < places[i].count; b++)
 			bytes += places[i].blocks[b].size;
-		fprintf(out, "%s %u %zu %lx\n", places[i].name, places[i].count, bytes, places[i].offset);
+		fprintf(out, "%s %u %zu %lx\n", places[i].name, places[i].count, bytes,
+			places[i].offset);
 	}
 	fprintf(out, "grow %d %zu %lx\n", grown.at != NULL, grown.size, grown_offset);
 	for (unsigned b = 0; b < places[1].count; b++)
-		fprintf(out, "addr %lx %zu\n", (unsigned long)(uintptr_t)places[1].blocks[b].at, places[1].blocks[b].size);
+		fprintf(out, "addr %lx %zu\n", (unsigned long)(uintptr_t)places[1].blocks[b].at,
+			places[1].blocks[b].size);
 	fprintf(out, "calls %lu\nend\n", calls);
 	fflush(out);
 }
