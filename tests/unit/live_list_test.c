@@ -252,10 +252,65 @@ static void test_huge_counts(void **state)
 	}
 }
 
+/* The list of a trace that grows is in a separate file; the trace is read as far as the list tells
+ * of it, and no list of its own matters. */
+static void test_list_beside(void **state)
+{
+	struct given g, later;
+	struct simulation s;
+	struct mt_trace_sums sums, more;
+	struct mt_live_list l;
+	struct mt_err err;
+
+	(void)state;
+	give(&g, 5000, &sums);
+	give(&later, 7000, &more);
+	simulation_start(&s, 1, create("grows"));
+	simulation_flush(&s);
+	simulation_allocate(&s, NULL);
+	assert_int_equal(mt_trace_writer_flush_exact(s.writer, &sums, &err), 0);
+	uint64_t bytes = mt_trace_writer_bytes(s.writer);
+	struct mt_trace_writer *w = mt_trace_writer_new(create("beside"), &err);
+	const struct mt_live_list_source source = {
+		.next = next_given,
+		.context = &g,
+		.next_number = 1u << 20,
+		.events = s.writer,
+	};
+
+	assert_int_equal(mt_live_list_write(&source, w, &err), 0);
+	mt_trace_writer_free(w);
+	simulation_allocate(&s, NULL); /* what is written behind does not matter */
+	assert_int_equal(mt_trace_writer_flush_exact(s.writer, &more, &err), 0);
+	for (int whole = 0; whole < 2; whole++) {
+		struct mt_trace_reader *r =
+			mt_trace_reader_open_part(open(path_of("grows"), O_RDONLY | O_CLOEXEC),
+				"grows", whole ? mt_trace_writer_bytes(s.writer) : bytes, &err);
+
+		assert_non_null(r);
+		assert_int_equal(mt_trace_reader_damage(r, NULL), 0);
+		assert_int_equal(mt_live_list_read(&l, r, &s.profile, NULL, NULL), 1);
+		mt_trace_reader_set_list(r, mt_trace_reader_open(path_of("beside"), &err));
+		assert_int_equal(mt_live_list_read(&l, r, &s.profile, NULL, NULL), whole);
+		assert_int_equal(l.count, whole ? 0 : 5000);
+		if (!whole)
+			assert_memory_equal(l.blocks, g.blocks, 5000 * sizeof *g.blocks);
+		mt_live_list_free(&l);
+		mt_trace_reader_free(r);
+	}
+	assert_null(mt_trace_reader_open_part(open(path_of("grows"), O_RDONLY | O_CLOEXEC), "grows",
+		mt_trace_writer_bytes(s.writer) + 1, &err));
+	assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
+	simulation_free(&s);
+	free(g.blocks);
+	free(later.blocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_list_beside),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_other_sums),
 		cmocka_unit_test(test_huge_counts),

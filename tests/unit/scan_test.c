@@ -404,6 +404,12 @@ static void ask_something(struct asked *q, struct recording *r)
 static void asked_begin(struct asked *q, struct recording *r)
 {
 	*q = (struct asked){.filter = mt_filter_new()};
+	if (!pick(r, 8)) { /* what is outstanding */
+		ask(q, MT_FILTER_LIFETIME, 1, "only_leaked");
+		ask_range(q, r, MT_FILTER_FROM, MT_FILTER_TO,
+			r->blocks[r->block_count - 1].a.time_ns / 1000 + 1, "us");
+		return;
+	}
 	for (uint32_t i = 0, count = pick(r, 4); i < count; i++)
 		ask_something(q, r);
 }
@@ -522,6 +528,12 @@ static int on_allocation(void *context, const struct mt_allocation *a)
 	v->count++;
 	SAME(size)
 	SAME(usable)
+	if (v->wants & MT_SCAN_TIMELESS) { /* what follows from times is not wanted */
+		SAME(group)
+		SAME(thread)
+		SAME(end_ns)
+		return 0;
+	}
 	SAME(time_ns)
 	SAME(end_ns)
 	SAME(group)
@@ -570,7 +582,7 @@ static void compare_allocations(struct recording *r, struct opened *o, const str
 {
 	struct visits v = {
 		.recording = r,
-		.wants = pick(r, 32),
+		.wants = pick(r, 32) | (pick(r, 3) ? 0 : MT_SCAN_TIMELESS),
 		.seen = mt_alloc(r->block_count + 1),
 	};
 	struct mt_err err = {0};
