@@ -111,7 +111,7 @@ wall=$("$memtui" info --format json running.dat | python3 -c 'import json,sys; p
 moments=() step_ns=$((wall / 5 / 1000000 * 1000000))
 interval=$((step_ns / 1000000))ms
 for ((at = step_ns; at < wall; at += step_ns)); do moments+=("$at"); done
-for older in 0 1 20; do
+for older in 0 1 $((wall / 3000000)); do
 	leaks -T 1000 -o $older running.dat "$interval" >intervals 2>err
 	say "each interval of a trace, older than $older ms" "$(is $? 0)$(compare ages intervals allocations.json "${older}000000" "${moments[@]}" "$wall")"
 	leaks -T 1000 -o $older running.dat >trace 2>err
