@@ -74,7 +74,7 @@ static void add_symbol(struct maker *m, uint32_t pc, uint32_t function)
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
 		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0};
 	}
-	s->pcs[pc] = (struct mt_pc_symbols){s->frame_count, 1};
+	s->pcs[pc] = (struct mt_pc_symbols){s->frame_count, 1, 0};
 	struct mt_frame frame = {
 		.function = mt_strings_add(&s->strings, name),
 		.source = mt_strings_add(&s->strings, source),

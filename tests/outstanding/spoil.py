@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""spoil.py FROM TO: a copy of a trace in which the payload of one event block is damaged: of the middle one, but not of the first or the last."""
+"""spoil.py FILE: damages a trace in its place, also one that is being written: a byte of the payload of its middle event block, which is neither the
+first nor the last one. Once more, and it is as before."""
 import os
 import sys
 
@@ -14,5 +15,6 @@ for kind, header, payload in drop.blocks(bytes(data)):
     at += len(header) + len(payload)
 middle, length = places[len(places) // 2]
 assert len(places) > 2, f"the trace has {len(places)} event blocks"
-data[middle + length // 2] ^= 255
-open(sys.argv[2], "wb").write(data)
+with open(sys.argv[1], "r+b", buffering=0) as file:
+    file.seek(middle + length // 2)
+    file.write(bytes([data[middle + length // 2] ^ 255]))

@@ -43,7 +43,7 @@ static inline void fixture_frame(struct fixture *f, uint32_t pc, const char *fun
 
 	while (s->pc_count <= pc) {
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
-		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0, 0};
+		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0, 0, 0};
 	}
 	if (!s->pcs[pc].count)
 		s->pcs[pc].first = s->frame_count;
