@@ -108,7 +108,7 @@ leaks -t running.dat >calls 2>err
 say "each call of a trace" "$(compare calls calls running.said)"
 "$memtui" allocations --format json running.dat >allocations.json 2>err
 wall=$("$memtui" info --format json running.dat | python3 -c 'import json,sys; print(round(json.load(sys.stdin)["wall_seconds"] * 1e9))')
-moments=() step_ns=$((wall / 5 / 1000000 * 1000000))
+moments=() step_ns=$((wall * 2 / 9 / 1000000 * 1000000)) # the last step of the program is behind the last interval
 interval=$((step_ns / 1000000))ms
 for ((at = step_ns; at < wall; at += step_ns)); do moments+=("$at"); done
 for older in 0 1 $((wall / 3000000)); do
