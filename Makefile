@@ -225,7 +225,7 @@ $(foreach f,$(FUZZ),$(eval $(call fuzz_rules,$(f))))
 -include $(CORE_SRC:%.c=$(O)/obj/fuzz/%.d) $(O)/obj/replay/tests/fuzz/replay.d
 
 # ---- workloads with known truth, and the programs that the tests trace ----
-WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/demo $(O)/toy_domain
+WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/bench/make_trace $(O)/demo $(O)/toy_domain
 programs: $(WORKLOADS)
 # Writes a trace of any number of events: $(O)/bench/make_trace FILE EVENTS
 $(O)/bench/make_trace: $(O)/obj/tests/bench/make_trace.o $(O)/libcore.a

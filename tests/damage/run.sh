@@ -103,7 +103,7 @@ say "--strict reads what no total needs" "$([ $? = 1 ] && [ -s out ] || head -n 
 "$memtui" info --strict whole.dat cut.dat >out 2>err
 say "--strict of several traces" "$([ $? = 1 ] && [ "$(wc -l <out)" = 3 ] || head -n 3 err)"
 # ---- a large trace: info reads its events only if asked ----
-make -s -C "$top" O="$build" "$build/bench/make_trace" >/dev/null && "$build/bench/make_trace" large.dat 33000000 >/dev/null || echo "not ok damage: make_trace failed"
+"$build/bench/make_trace" large.dat 33000000 >/dev/null || echo "not ok damage: make_trace failed"
 printf 'XXXX' | dd of=large.dat bs=1 seek=$(($(wc -c <large.dat) / 2)) conv=notrunc 2>dd.err
 "$memtui" info large.dat >out 2>err
 say "events of a large trace that were not checked" "$([ $? = 0 ] && [ -s out ] && grep -q 'large.dat were not checked for damage, because it has [0-9.]*M; --strict' err || head -n 2 err)"

@@ -5,7 +5,7 @@
 "$memtui" record -f -o tree.dat -- "$build/bench/tree" 1 60000 >/dev/null 2>&1
 sed 's/250000/60000/' "$top/tests/bench/hash.pl" >hash.pl
 "$memtui" record -f --free-stacks -o perl.dat -- perl hash.pl >/dev/null 2>&1
-make -s -C "$top" O="$build" "$build/bench/make_trace" >/dev/null && "$build/bench/make_trace" made.dat "${EVENTS:-800000}" >/dev/null || echo "not ok ranges: make_trace failed"
+"$build/bench/make_trace" made.dat "${EVENTS:-800000}" >/dev/null || echo "not ok ranges: make_trace failed"
 
 commands=("groups --format json" "tree --format json --min-percent 0" "timeline --format csv" "histogram --format csv" "histogram --of lifetime --format csv"
 	"allocations --format csv -n 5000" "allocations --sort live --format csv -n 50 --temporary-threshold 5" "report --exact" "export --as csv" "export --as heaptrack"
