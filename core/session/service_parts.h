@@ -86,7 +86,7 @@ void mt_service_tell_watchers(struct mt_service *s);
 /* False when it has no room for it now. */
 bool mt_service_send(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count);
 /* Fills in what the session is. */
-void mt_service_fill_entry(const struct mt_recorder *, struct mt_session_entry *);
+void mt_service_fill_entry(struct mt_recorder *, struct mt_session_entry *);
 /* Tells watchers how many processes are recorded, also when their own has ended. */
 void mt_service_count_others(struct mt_service *s);
 

@@ -87,7 +87,7 @@ static bool tokens_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
-void mt_service_fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
+void mt_service_fill_entry(struct mt_recorder *r, struct mt_session_entry *e)
 {
 	struct mt_buffer command = {0};
 
@@ -307,7 +307,7 @@ static void on_detach(struct mt_recorder *r, struct mt_peer *p)
 	else if (!atomic_load(&r->over))
 		answer.status = mt_recorder_detach(r, &err);
 	snprintf(answer.text, sizeof answer.text, "%.255s", err.text);
-	send_with(p->fd, &answer, sizeof answer, NULL, 0);
+	mt_service_send(p->fd, &answer, sizeof answer, NULL, 0);
 }
 
 static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_message *m)

@@ -193,13 +193,11 @@ static int pick(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_session_entry *entries = NULL;
 	struct mt_ui_options ui;
-	char *filter;
 	pid_t pid;
-	int status = mt_command_ui_options(&ui, &filter, arguments, err), count;
+	int status, count;
 
-	if (status >= 0)
-		status = mt_ui_pick_process(&ui, &pid, err);
-	free(filter);
+	mt_command_ui_options(&ui, arguments);
+	status = mt_ui_pick_process(&ui, &pid, err);
 	if (status < 0 || !pid)
 		return status;
 	count = mt_session_list(&entries, err);

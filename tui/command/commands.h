@@ -54,13 +54,6 @@ void mt_command_progress(const char *what, double fraction);
 int mt_command_tell(void *unused, const char *what, double fraction);
 
 /* ---- a recording (load.c) ---- */
-/* The session that records a process: by the program's own number, its recorder's or its front's
- * (*process 0: the root), or by that of another of its processes. NULL: none. (attach.c) */
-const struct mt_session_entry *mt_command_session_of(const struct mt_session_entry *entries,
-	int count, pid_t pid, pid_t *process);
-/* Why a process that no session records cannot be watched. (attach.c) */
-int mt_command_fail_unknown(const struct mt_session_entry *entries, int count, pid_t pid,
-	struct mt_err *err);
 /* Opens it; says what is missing or damaged. names: whether they are wanted. NULL on error. */
 struct mt_recording *mt_command_open_recording(const char *path, const struct mt_open_options *,
 	bool names, struct mt_err *);

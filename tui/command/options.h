@@ -29,7 +29,7 @@ struct mt_arguments {
 	const char *tty;
 	bool fresh, no_cache, no_follow, no_patch, force, disabled, free_stacks, slack,
 		check_stacks, headless, exact, help, short_names;
-	uint64_t pid; /* of record: a process that runs already; 0: none */
+	uint64_t pid; /* a process that runs already; 0: none */
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	/* of_log, of_blocks: the filter is asked of the log alone, or of single blocks */
 	bool inverted, ascending, sort_given, history, events, max_size_given, of_log, of_blocks;
@@ -50,7 +50,7 @@ struct mt_arguments {
 	uint64_t max_memory;
 	bool strict;
 	/* leaks: as memleak has them */
-	uint64_t pid, older_ms, sample_rate;
+	uint64_t older_ms, sample_rate;
 	const char *program_line, *object, *min_size, *block_max_size;
 	bool show_blocks, show_calls, combined, missing_frees;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
