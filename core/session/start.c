@@ -390,7 +390,7 @@ int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 	if (err)
 		*err = f->trouble;
 	if (f->attached) /* whose end is not ours to pass on */
-		return f->finished || f->goes_on ? 0 : 1;
+		return (f->finished || f->goes_on) && !s->failed ? 0 : 1;
 	if (!f->has_status)
 		return 1;
 	return WIFSIGNALED(f->wait_status) ? 128 + WTERMSIG(f->wait_status)

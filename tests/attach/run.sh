@@ -181,6 +181,10 @@ tell w
 kill -INT "$front"
 awaits_front 0
 verdict "and is attached anew" "$(counts 1)"
+record -o /dev/full --force
+awaits_front 1
+verdict "a full disk" "$(grep -q "cannot write to /dev/full" record.err && grep -q "keeps running, no longer" record.err || cat record.err)"
+tell w
 echo older >older.dat
 record -o older.dat --force
 tell w

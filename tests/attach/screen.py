@@ -24,8 +24,8 @@ while time.time() < patience:
         if not more:
             break
         raw += more
-    if steps and steps[0][0] in text()[shown:]:
-        shown = len(text())
+    if steps and (at := text().find(steps[0][0], shown)) >= 0:
+        shown = at + len(steps[0][0])
         os.write(fd, steps.pop(0)[1].replace("\\r", "\r").replace("\\e", "\x1b").encode())
 else:
     os.kill(pid, 9)

@@ -480,7 +480,7 @@ static int check_operands(const struct parser *parser)
 
 	if (parser->arguments->help || parser->arguments->man || parser->arguments->complete)
 		return 0;
-	if (parser->arguments->pid)
+	if (parser->arguments->pid && command->runs_program)
 		return count ? mt_fail(parser->err, -EINVAL,
 			       "extra argument '%.100s': with --pid no program is started",
 			       parser->arguments->operands[0])
