@@ -40,7 +40,7 @@ static int take_live_filter(struct mt_filter *filter, const struct mt_ui_options
 	struct mt_err *err)
 {
 	char *text = o->filter(o->filter_of, NULL, err);
-	int result = text ? mt_filter_parse(filter, text, err) : -EINVAL;
+	int result = text ? mt_filter_parse(filter, text, err) : -EBADRQC;
 
 	free(text);
 	return result ? result : mt_filter_check_live(filter, err);

@@ -44,18 +44,20 @@ void mt_service_ask_live(struct mt_service *s, struct mt_peer *p, pid_t pid)
 	mt_recorder_wake(r);
 }
 
-static bool is_waited_for(const struct mt_service *s, const struct mt_process *process)
+/* Whoever has asked before the answer was made. Counts of requests begin again after 2^32. */
+static void answer_all(struct mt_service *s, struct mt_process *process,
+	const struct mt_live_answer *live)
 {
-	for (unsigned i = 0; i < s->peer_count; i++)
-		if (s->peers[i].asks_live == process)
-			return true;
-	return false;
-}
+	for (unsigned i = 0; i < s->peer_count; i++) {
+		struct mt_peer *p = &s->peers[i];
 
-/* Counts of requests begin again after 2^32. */
-static bool has_answer(const struct mt_process *process, uint32_t number)
-{
-	return process->live && (int32_t)(process->live->number - number) >= 0;
+		if (p->asks_live != process)
+			continue;
+		if (live && (int32_t)(live->number - p->live_number) >= 0)
+			answer(s, p, live, 0);
+		else if (atomic_load(&process->done))
+			answer(s, p, NULL, -ESRCH);
+	}
 }
 
 void mt_service_answer_live(struct mt_service *s)
@@ -63,22 +65,16 @@ void mt_service_answer_live(struct mt_service *s)
 	struct mt_recorder *r = s->recorder;
 
 	for (unsigned i = 0; i < s->peer_count; i++) {
-		struct mt_peer *p = &s->peers[i];
-		struct mt_process *process = p->asks_live;
-		struct mt_live_answer *over = NULL;
+		struct mt_process *process = s->peers[i].asks_live;
+		struct mt_live_answer *live;
 
 		if (!process)
 			continue;
 		pthread_mutex_lock(&r->lock);
-		if (has_answer(process, p->live_number))
-			answer(s, p, process->live, 0);
-		else if (atomic_load(&process->done))
-			answer(s, p, NULL, -ESRCH);
-		if (!is_waited_for(s, process)) {
-			over = process->live;
-			process->live = NULL;
-		}
+		live = process->live;
+		process->live = NULL;
 		pthread_mutex_unlock(&r->lock);
-		mt_live_answer_free(over);
+		answer_all(s, process, live);
+		mt_live_answer_free(live);
 	}
 }

@@ -366,8 +366,8 @@ const struct mt_command mt_command_leaks = {
 		"Several reports, a screen (memtui attach) and the recording of memtui record go "
 		"together: all of them may watch the same process. --command records as memtui "
 		"record does, and the trace stays. --pid of a process that nobody records yet does "
-		"the same, and leaves the process as it was at the end. If memtui leaks ends before "
-		"a program that it started, the program and its recording go on.",
+		"the same, and leaves the process as it was at the end. If memtui leaks ends "
+		"before a program that it started, the program and its recording go on.",
 	.examples = "memtui leaks -p $(pidof server)\tprint a report every 5 seconds\n"
 		    "memtui leaks -ap $(pidof server) 10\talso print addresses, every 10 seconds\n"
 		    "memtui leaks -c './prog arg' 1 3\trun a program; print three reports\n"
