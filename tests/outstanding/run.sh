@@ -177,6 +177,36 @@ leaks --combined-only -p "$pid" 50ms 1 >out 2>err
 say "a stream has only totals" "$why$(is $? 0)$(compare live out stream.said)"
 finish
 
+mkfifo go
+begin exec 0 "$memtui" record -o exec.dat -- bash -c 'echo "pid $$" >exec.said; echo end >>exec.said; read -r _ <go; exec "$@"' bash
+"$memtui" leaks -t -o 0 -p "$pid" 50ms >calls 2>err 7>&- 8>&- &
+watcher=$!
+until_true reports calls 2
+echo >go
+step
+until_true reports calls $(($(grep -c '^\[' calls) + 2))
+step
+finish
+wait "$watcher"
+why=$(is $? 0)
+grep -v '^[^[\t].*: \(alloc exited\|free entered\), ' calls >report
+grep '^holder-' calls >own
+say "an executed program" "$why$(compare live report exec.said)$(compare calls own exec.said)"
+
+begin killed 0 "$memtui" record -o killed.dat --
+step
+"$memtui" leaks -o 0 -p "$pid" 30 >last 2>err 7>&- 8>&- &
+watcher=$!
+until_true grep -q Attaching last
+step
+leaks -o 0 -p "$pid" 50ms 1 >out 2>&1 # now the trace has all
+kill -KILL "$(ps -o ppid= -p "$pid" | tr -d ' ')"
+wait "$watcher"
+why=$(is $? 0)
+grep -q "the recorder of process $pid is gone: the last report is of what it has written" err || why+="it says: $(head -n 1 err); "
+say "a recorder that is killed" "$why$(compare live last killed.said)"
+finish
+
 # ---- a command ----
 mkfifo command.in
 exec 7<>command.in

@@ -31,6 +31,8 @@ int mt_memleak_report_nothing(struct mt_memleak *, struct mt_err *);
 /* With --trace: prints the calls that stand in the trace beyond those that were printed.
  * (memleak_calls.c) */
 int mt_memleak_calls(struct mt_memleak *, const struct mt_generation *, struct mt_err *);
+/* What comes is another trace's. (memleak_calls.c) */
+void mt_memleak_forget_calls(struct mt_memleak *);
 /* Whether all that was printed has arrived. */
 int mt_memleak_written(struct mt_err *);
 /* Of a recording that is not watched: a report of its end, or one for each interval. */

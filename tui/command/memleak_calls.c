@@ -149,3 +149,11 @@ int mt_memleak_calls(struct mt_memleak *command, const struct mt_generation *now
 	command->calls.next_block = scan.end;
 	return status < 0 ? status : mt_memleak_written(err);
 }
+
+void mt_memleak_forget_calls(struct mt_memleak *c)
+{
+	if (c->calls.begun)
+		mt_live_free(&c->calls.live);
+	c->calls.begun = false;
+	c->calls.next_block = 0;
+}

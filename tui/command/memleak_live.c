@@ -23,6 +23,7 @@ struct watch {
 	struct mt_memleak *command;
 	struct mt_recording *recording;
 	char trace_path[512];
+	uint64_t image; /* of the last report: with another one, another trace begins */
 	struct sigaction old_interrupt, old_end, old_pipe;
 	sigset_t old_mask, waiting; /* waiting: while nothing else is done */
 };
@@ -113,6 +114,16 @@ static bool sees_end(struct watch *w, int status)
 	return has_ended(w);
 }
 
+/* An executed program has a trace of its own. */
+static void see_image(struct watch *w)
+{
+	uint64_t image = mt_client_image(w->recording->client);
+
+	if (w->image != image)
+		mt_memleak_forget_calls(w->command);
+	w->image = image;
+}
+
 static int report(struct watch *w, struct mt_err *err)
 {
 	uint64_t moment_ns;
@@ -125,6 +136,7 @@ static int report(struct watch *w, struct mt_err *err)
 	if (status < 0)
 		return status;
 	mt_recording_await_names(w->recording);
+	see_image(w);
 	status = mt_memleak_calls(w->command, &w->recording->now, err);
 	return status ? status
 		      : mt_memleak_report(w->command, &w->recording->now, MT_OUTSTANDING_NOW,
@@ -146,7 +158,8 @@ static struct mt_recording *open_ended(const struct watch *w, struct mt_err *err
 {
 	static const struct mt_open_options options;
 
-	for (unsigned looks = 0; looks < LOOKS && !interrupted && !is_complete(w->trace_path);
+	for (unsigned looks = 0; looks < LOOKS && !interrupted && !w->recording->lost_recorder
+		&& !is_complete(w->trace_path);
 		looks++) {
 		struct timespec pause = {0, LOOK_MS * 1000000l};
 
@@ -169,11 +182,16 @@ static int report_file(struct mt_memleak *c, struct mt_recording *r, struct mt_e
 
 static int last_report(struct watch *w, struct mt_err *err)
 {
+	if (w->recording->lost_recorder && !w->recording->now.profile->info.ended)
+		mt_command_say("the recorder of process %d is gone: the last report is of what it "
+			       "has written",
+			(int)mt_client_entry(w->recording->client)->program);
 	if (is_combined(w)) {
 		mt_recording_await_names(w->recording);
 		return mt_memleak_report(w->command, &w->recording->now, MT_OUTSTANDING_NOW,
 			w->recording->now.profile->info.wall_ns, err);
 	}
+	see_image(w);
 	struct mt_recording *r = open_ended(w, err);
 
 	if (!r)

@@ -145,7 +145,6 @@ int mt_memleak_of_trace(struct mt_memleak *c, const char *path, struct mt_err *e
 void mt_memleak_free(struct mt_memleak *c)
 {
 	mt_outstanding_free(&c->found);
-	if (c->calls.begun)
-		mt_live_free(&c->calls.live);
+	mt_memleak_forget_calls(c);
 	mt_filter_free(c->filter);
 }
