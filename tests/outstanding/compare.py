@@ -2,6 +2,7 @@
 """What memtui leaks printed, against what the program says of itself.
 
 compare.py live REPORT TRUTH [blocks]   the last report of REPORT has exactly what TRUTH (the program's last answer) says; blocks: and its addresses
+compare.py since REPORT TRUTH           the same of what the last step of TRUTH has added; what is grown was allocated anew
 compare.py ages REPORTS ALLOCATIONS START OLDER AT...   of a trace: each report is what its allocations (JSON) say of the moment AT (ns)
 compare.py calls LINES TRUTH            as many calls, each address of a live block among those that are not freed
 Prints what differs; nothing: all is right."""
@@ -37,9 +38,9 @@ def reports(path):
     return out
 
 
-def truth(path):
+def truth(path, which=-1):
     answers = [a for a in open(path).read().split("end\n") if a.strip()]
-    lines = [line.split() for line in answers[-1].splitlines()]
+    lines = [line.split() for line in answers[which].splitlines()]
     places = {w[0]: (int(w[1]), int(w[2]), int(w[3], 16)) for w in lines if len(w) == 4}
     blocks = sorted((int(w[1], 16), int(w[2])) for w in lines if w[0] == "addr")
     calls = [int(w[1]) for w in lines if w[0] == "calls"]
@@ -66,6 +67,15 @@ def live(report, said, blocks=None):
         print(f"the blocks of large are {holds(last, 'large')[3][:3]}, not {addresses[:3]}; ", end="")
     if not blocks and any(s[3] for s in last):
         print("there are addresses without -a; ", end="")
+
+
+def since(report, said):
+    last = reports(report)[-1][1]
+    (now, _, _), (before, _, _) = truth(said), truth(said, -2)
+    for place, (count, size, _) in now.items():
+        want = (count, size) if place == "grow" else (count - before[place][0], size - before[place][1])
+        if holds(last, place)[:2] != want:
+            print(f"{place}: {holds(last, place)[:2]}, not {want}; ", end="")
 
 
 def ages(path, allocations, older, *moments):
@@ -105,4 +115,4 @@ def calls(path, said):
         print(f"what is not freed is {large[:3]}, not {addresses[:3]}; ", end="")
 
 
-{"live": live, "ages": ages, "calls": calls}[sys.argv[1]](*sys.argv[2:])
+{"live": live, "since": since, "ages": ages, "calls": calls}[sys.argv[1]](*sys.argv[2:])

@@ -207,6 +207,25 @@ grep -q "the recorder of process $pid is gone: the last report is of what it has
 say "a recorder that is killed" "$why$(compare live last killed.said)"
 finish
 
+# Nobody records it until then: what it held before is not known, and it is left as it was.
+begin late 0 env
+step
+"$memtui" leaks -o 0 -p "$pid" 50ms >late 2>err 7>&- 8>&- &
+watcher=$!
+if until_true reports late 1; then
+	step
+	until_true reports late $(($(grep -c '^\[' late) + 2))
+	kill -INT "$watcher"
+	wait "$watcher"
+	why=$(is $? 0)$(compare since late late.said)
+	step
+	finish
+	say "a process that nobody recorded" "$why$(is "$recorded" 7)"
+else
+	skip "a process that nobody recorded" "it cannot be attached to: $(head -n 1 err)"
+	finish
+fi
+
 # ---- a command ----
 mkfifo command.in
 exec 7<>command.in
@@ -262,12 +281,7 @@ refused() { # STATUS TEXT ARGUMENTS...
 	[ ! -s out ] || why+="it prints: $(head -n 1 out); "
 	say "refused: $*" "$why"
 }
-sleep 600 7>&- 8>&- &
-sleeper=$!
-disown
-pids+=("$sleeper")
-refused 1 "process $sleeper" -p "$sleeper" # others record here, too: theirs may not answer
-refused 1 "there is no process 4194303" -p 4194303
+refused 1 "process 4194303 does not exist" -p 4194303
 refused 2 "the kernel's allocations cannot be watched yet" 
 refused 2 "the kernel's allocations cannot be watched yet" 5 3
 refused 2 "exclude each other" -p 1 -c ./holder

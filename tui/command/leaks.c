@@ -17,7 +17,7 @@
 
 static const struct mt_option options[] = {
 	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid),
-		"watch this process, which memtui records already", "1..4194304"},
+		"watch this process; memtui joins its recording, or begins one", "1..4194304"},
 	{'c', "command", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(program_line),
 		"run this command, whose words are separated by blanks, and record it; the same "
 		"as -- PROG ARGS",
