@@ -34,6 +34,18 @@ int mt_tracee_stop(struct mt_tracee *, unsigned deadline_ms, struct mt_err *);
  * not left the kernel: call it again. */
 unsigned mt_tracee_resume(struct mt_tracee *);
 
+/* Whether any thread has a system-call filter (seccomp). */
+bool mt_tracee_has_filters(struct mt_tracee *);
+/* While all are stopped: whether the system-call filters (seccomp) of all threads let these calls
+ * through, whatever their arguments are. */
+struct mt_tracee_call_wanted {
+	long number;
+	const char *name;
+	bool may_fail; /* with an error, which is no harm */
+};
+int mt_tracee_check_filters(struct mt_tracee *, const struct mt_tracee_call_wanted *,
+	uint32_t count, struct mt_err *);
+
 /* How long threads stood still since the last mt_tracee_forget_stops. */
 struct mt_tracee_stop {
 	pid_t thread;

@@ -486,9 +486,11 @@ int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 	at->segment = -1;
 	error = mt_attached_image_read(&at->image, r->launch.attached_library, err);
 	if (!error) {
-		t = mt_tracee_open(r->program, 0, err);
-		error = t ? mt_tracee_avoid_usual(t, err) : -EPERM;
+		t = mt_tracee_open(r->program, MT_TRACEE_SECCOMP, err);
+		error = t ? mt_attach_check_filters(t, err) : -EPERM;
 	}
+	if (!error)
+		error = mt_tracee_avoid_usual(t, err);
 	if (!error)
 		error = attach(r, at, t, err);
 	if (error && t)

@@ -38,6 +38,9 @@ int mt_attach_system_call(struct mt_tracee *, long number, const uint64_t argume
 	uint64_t *result, const char *what, struct mt_err *);
 int mt_attach_call(struct mt_tracee *, uint64_t function, int64_t *result, struct mt_err *);
 
+/* Whether a filter of system calls lets those through that will be made (attach_calls.c). */
+int mt_attach_check_filters(struct mt_tracee *, struct mt_err *);
+
 /* The opposite of what mt_attach_begin has done so far, in a process that has a copy of it:
  * entries, data, place. What is not possible stays and does no harm; err says what. */
 int mt_attachment_remove(struct mt_attachment *, struct mt_tracee *, struct mt_err *);

@@ -267,7 +267,7 @@ int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *i
 
 static int remove_from(struct mt_recorder *r, pid_t pid, struct mt_err *err)
 {
-	struct mt_tracee *t = mt_tracee_open(pid, 0, err);
+	struct mt_tracee *t = mt_tracee_open(pid, MT_TRACEE_SECCOMP, err);
 	int error;
 
 	if (!t)

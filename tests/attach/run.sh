@@ -112,7 +112,7 @@ refuses stopped 1 "is stopped by a signal: continue it first" "$memtui" record -
 kill -CONT "$process"
 refuses operand 2 "extra argument 'ls': with --pid no program is started" "$memtui" record -p "$process" ls
 refuses number 2 "--pid: invalid value 'x'" "$memtui" record -p x
-for option in no-follow no-patch disabled; do
+for option in no-follow no-patch disabled slack check-stacks; do
 	refuses "$option" 2 "--$option: " "$memtui" record -p "$process" --$option
 	refuses "attach --$option" 2 "--$option: " "$memtui" attach "$process" --$option
 done
@@ -134,6 +134,27 @@ refuses "detach run" 1 "was started by memtui, so its recording ends with it" "$
 printf q >&6
 wait "$process"
 children=()
+
+# ---- behind a filter of system calls ----
+number() { printf '#include <sys/syscall.h>\n%s\n' "SYS_$1" | gcc -E -P - | tail -n 1; }
+begin ./target filter "$(number memfd_create)"
+answer=$("$memtui" record -p "$process" -o t.dat 2>&1 </dev/null)
+case $answer in
+*"only root"*) skip filters "they cannot be read here" ;;
+*)
+	say "a filter kills" "$([[ $answer == *"would not survive memfd_create"* ]] || echo "$answer")$(ls t.dat* 2>/dev/null)"
+	ends
+	verdict "and nothing has been called"
+	begin ./target filter "$(number vfork)"
+	record
+	tell w
+	kill -INT "$front"
+	awaits_front 0
+	verdict "a filter lets through what is needed" "$(counts 1)"
+	;;
+esac
+ends
+verdict "behind a filter, it runs on"
 
 # ---- how it ends ----
 begin ./target

@@ -4,11 +4,16 @@
  *   t: four threads do 20,000 mallocs and frees each
  *   b: two threads allocate and free until the end
  *   q: exits with status 5
+ * target filter NUMBER: the same, behind a filter of system calls that kills the process if it makes that one
  * target zombie, target traced: prints the number of a child that is one. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,13 +89,30 @@ static int show_child(int traced)
 	return 0;
 }
 
+static void install_filter(unsigned killed)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, killed, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+		|| prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[4], two[2];
 	int is_busy = 0;
 	char letter;
 
-	if (argc > 1)
+	if (argc == 3)
+		install_filter((unsigned)atoi(argv[2]));
+	else if (argc > 1)
 		return show_child(!strcmp(argv[1], "traced"));
 	for (int i = 0; i < 1000; i++)
 		first[i] = malloc(500);

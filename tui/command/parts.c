@@ -123,6 +123,12 @@ static int check_attach(const struct mt_arguments *arguments, struct mt_err *err
 	if (arguments->disabled)
 		return mt_fail(err, -EINVAL,
 			"--disabled: a process that is attached cannot call memtui_resume");
+	if (arguments->slack)
+		return mt_fail(err, -EINVAL,
+			"--slack: usable sizes of a process that is attached are not known");
+	if (arguments->check_stacks)
+		return mt_fail(err, -EINVAL,
+			"--check-stacks: a process that is attached has no second unwinder");
 	return 0;
 }
 
