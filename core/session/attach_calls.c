@@ -1,5 +1,5 @@
-/* The system calls that are made in an attached process: by the recorder on its threads' behalf, and
- * by the tracer. One list, for filters (seccomp) that the process may have. */
+/* The system calls that are made in an attached process: by the recorder on behalf of its threads,
+ * and by the tracer. One list, for filters (seccomp) that the process may have. */
 #include "core/session/attachment.h"
 
 #include <errno.h>

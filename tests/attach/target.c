@@ -4,7 +4,7 @@
  *   t: four threads do 20,000 mallocs and frees each
  *   b: two threads allocate and free until the end
  *   q: exits with status 5
- * target filter NUMBER: the same, behind a filter of system calls that kills the process if it makes that one
+ * target filter NUMBER: the same, behind a filter that kills the process for that system call
  * target zombie, target traced: prints the number of a child that is one. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
