@@ -68,6 +68,16 @@ struct mt_wire_hook {
 	uint64_t address;  /* by the recorder: of the function whose entry leads here */
 };
 
+/* An object as the dynamic linker has mapped it, where the C library cannot be asked for it. */
+#define MT_WIRE_OBJECTS_MAX 128
+struct mt_wire_object {
+	uint64_t start, end, bias;
+	uint64_t dynamic;  /* its dynamic section; 0: none */
+	uint64_t eh_frame; /* the header of its call frame information (.eh_frame_hdr); 0: none */
+	uint64_t is_program;
+	char path[208];
+};
+
 /* What the recorder writes into the attached tracer (doc/attach.md) before it calls
  * mt_attached_begin and, for each module, mt_attached_lead. */
 #define MT_WIRE_AUXILIARY_MAX 32
@@ -88,6 +98,9 @@ struct mt_wire_attached {
 	uint32_t is_libc;
 	uint32_t hook_count; /* by mt_attached_begin */
 	struct mt_wire_hook hooks[MT_WIRE_HOOKS_MAX];
+	/* if there is no find_object */
+	uint64_t object_count;
+	struct mt_wire_object objects[MT_WIRE_OBJECTS_MAX];
 };
 
 #endif

@@ -14,8 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* struct pthread of glibc, from the thread pointer on: tid. The same since 2.4. */
+/* tid in struct pthread, from the thread pointer on: of glibc since 2.4, of musl since 1.2.0. */
 #define GLIBC_THREAD_NUMBER 0x2d0u
+#define MUSL_THREAD_NUMBER 0x30u
 #define CALL_TRIES 1000
 #define CALL_TRY_US 5000
 #define PLACE_TRIES 10
@@ -126,19 +127,51 @@ static void read_auxiliary(pid_t pid, struct mt_wire_attached *a)
 	close(fd);
 }
 
-static int find_libc(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
+static int find_glibc(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
 {
 	struct mt_tracee_symbol find, number;
 
-	if (!path_beginning(t, "ld-linux", &a->loader_start, &a->loader_end)
-		|| mt_tracee_find(t, "libc.so", "_dl_find_object", &find, NULL)
+	if (mt_tracee_find(t, "libc.so", "_dl_find_object", &find, NULL)
 		|| mt_tracee_find(t, "libc.so", "__errno_location", &number, NULL))
 		return mt_fail(err, -ENOTSUP,
-			"the process does not use glibc 2.35 or later, which attaching needs as "
+			"the process uses a glibc older than 2.35, which memtui cannot attach to "
 			"yet; start it with 'memtui run' or 'memtui record'");
 	a->find_object = find.address;
 	a->errno_location = number.address;
+	a->thread_number_at = GLIBC_THREAD_NUMBER;
 	return 0;
+}
+
+/* As the dynamic linker of musl, or in a static program. */
+static int find_musl(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
+{
+	static const char *const modules[] = {"ld-musl", "libc.musl", "libc.so", ""};
+	struct mt_tracee_symbol number = {0};
+	bool is_musl;
+	int error;
+
+	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+		if (mt_tracee_find(t, modules[i], "__errno_location", &number, NULL) == 0)
+			break;
+	if ((error = mt_tracee_stop(t, MT_ATTACH_STOP_MS, err)))
+		return error;
+	is_musl = mt_tracee_has_number_at(t, MUSL_THREAD_NUMBER);
+	mt_tracee_resume(t);
+	if (!is_musl)
+		return mt_fail(err, -ENOTSUP,
+			"the process is linked statically, or with an unknown C library; memtui "
+			"attaches to programs with glibc 2.35 or later, or musl 1.2 or later");
+	a->errno_location = number.address;
+	a->thread_number_at = MUSL_THREAD_NUMBER;
+	mt_attach_list_objects(t, a);
+	return 0;
+}
+
+static int find_libc(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
+{
+	return path_beginning(t, "ld-linux", &a->loader_start, &a->loader_end)
+		? find_glibc(t, a, err)
+		: find_musl(t, a, err);
 }
 
 static int tell(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
@@ -152,12 +185,12 @@ static int tell(struct mt_recorder *r, struct mt_attachment *at, struct mt_trace
 		.version = MT_WIRE_VERSION,
 		.own_start = at->place,
 		.own_end = at->place + at->image.size,
-		.thread_number_at = GLIBC_THREAD_NUMBER,
 	};
 	snprintf(a->session, sizeof a->session, "%s=%s", MT_WIRE_ENVIRONMENT, session);
 	free(session);
 	read_auxiliary(r->program, a);
 	error = find_libc(t, a, err);
+	at->thread_number_at = a->thread_number_at;
 	return error;
 }
 
@@ -199,7 +232,7 @@ static const char *provider(struct mt_tracee *t, struct mt_err *err)
 		if (*m.path != '/' || !strcmp(m.path, last) || begins(m.path, "ld-linux"))
 			continue;
 		last = m.path;
-		if (begins(m.path, "libc.so"))
+		if (begins(m.path, "libc.so") || begins(m.path, "ld-musl"))
 			libc = m.path;
 		else if (!defines(t, m.path, "malloc") || !defines(t, m.path, "free"))
 			continue;
@@ -245,7 +278,8 @@ static int list_modules(struct mt_attachment *at, struct mt_tracee *t, struct mt
 	add_module(at, malloc_path);
 	if ((path = path_beginning(t, "libstdc++.so", &low, &high)))
 		add_module(at, path);
-	if ((path = path_beginning(t, "libc.so", &low, &high)) && strcmp(path, malloc_path) != 0)
+	if (a->find_object && (path = path_beginning(t, "libc.so", &low, &high))
+		&& strcmp(path, malloc_path) != 0)
 		add_module(at, path);
 	mt_tracee_program_path(t, program, sizeof program);
 	if (strcmp(program, malloc_path) != 0)
@@ -306,7 +340,8 @@ static int write_module(struct mt_attachment *at, struct mt_tracee *t, struct mt
 		return error;
 	a->module_start = m->range.low;
 	a->module_end = m->range.high;
-	a->is_libc = is_first && begins(m->path, "libc.so");
+	/* musl's libc calls its own free directly for its own blocks */
+	a->is_libc = is_first && begins(m->path, "libc.so") && a->find_object;
 	error = mt_tracee_write(t, at->place + at->image.parameters, a,
 		offsetof(struct mt_wire_attached, hook_count));
 	if (error)
@@ -406,7 +441,7 @@ static int write_entries(struct mt_attachment *at, struct mt_tracee *t, struct m
 	pid_t thread = 0;
 	int error = 0;
 
-	if (!mt_tracee_has_number_at(t, GLIBC_THREAD_NUMBER))
+	if (!mt_tracee_has_number_at(t, at->thread_number_at))
 		return mt_fail(err, -ENOTSUP,
 			"the threads of the process cannot be told apart: its C library is of an "
 			"unknown kind");

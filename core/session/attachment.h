@@ -28,6 +28,7 @@ struct mt_attachment {
 	uint64_t place; /* of the attached tracer; 0: it is not mapped */
 	struct mt_attached_module modules[MT_ATTACH_MODULES];
 	uint32_t module_count;
+	uint64_t thread_number_at; /* where the C library keeps the number of a thread */
 	int segment;  /* its descriptor in the process; -1: it has none, or has closed it */
 	bool written; /* entries lead to hooks */
 };
@@ -38,6 +39,8 @@ int mt_attach_system_call(struct mt_tracee *, long number, const uint64_t argume
 	uint64_t *result, const char *what, struct mt_err *);
 int mt_attach_call(struct mt_tracee *, uint64_t function, int64_t *result, struct mt_err *);
 
+/* Fills the list of objects (attach_objects.c). */
+void mt_attach_list_objects(const struct mt_tracee *, struct mt_wire_attached *);
 /* Whether a filter of system calls lets those through that will be made (attach_calls.c). */
 int mt_attach_check_filters(struct mt_tracee *, struct mt_err *);
 

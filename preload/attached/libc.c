@@ -99,10 +99,37 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return mt_arch_call(SYS_clock_gettime, clock, (long)now, 0, 0, 0, 0) == 0 ? 0 : -1;
 }
 
+/* Objects as the recorder has found them: for a C library that cannot be asked, such as musl. Those
+ * that are opened later are not known. */
+static struct link_map maps[MT_WIRE_OBJECTS_MAX];
+
+static int find_listed(uint64_t address, struct dl_find_object *found)
+{
+	for (uint64_t i = 0; i < mt_attached.object_count && i < MT_WIRE_OBJECTS_MAX; i++) {
+		const struct mt_wire_object *o = &mt_attached.objects[i];
+
+		if (address - o->start >= o->end - o->start)
+			continue;
+		/* every thread writes the same */
+		maps[i].l_addr = o->bias;
+		maps[i].l_name = (char *)(uintptr_t)o->path;
+		maps[i].l_ld = (void *)o->dynamic;
+		maps[i].l_prev = o->is_program ? NULL : &maps[i];
+		*found = (struct dl_find_object){
+			.dlfo_map_start = (void *)o->start,
+			.dlfo_map_end = (void *)o->end,
+			.dlfo_link_map = &maps[i],
+			.dlfo_eh_frame = (void *)o->eh_frame,
+		};
+		return 0;
+	}
+	return -1;
+}
+
 int _dl_find_object(void *address, struct dl_find_object *object)
 {
 	return mt_attached.find_object
 		? ((int (*)(void *, struct dl_find_object *))mt_attached.find_object)(address,
 			object)
-		: -1;
+		: find_listed((uint64_t)address, object);
 }

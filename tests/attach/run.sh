@@ -156,6 +156,35 @@ esac
 ends
 verdict "behind a filter, it runs on"
 
+# ---- musl: as the program's C library, and inside a static program ----
+musl() { # NAME FLAGS...
+	local name=$1
+	shift
+	musl-gcc "$@" -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-builtin -pthread -idirafter /usr/include \
+		-idirafter "/usr/include/$(gcc -dumpmachine)" -o musl "$here/target.c" 2>musl.err ||
+		{ not_ok "$name" "$(head -n 3 musl.err)" && return; }
+	begin ./musl
+	tell wt
+	record
+	tell wtw
+	kill -INT "$front"
+	awaits_front 0
+	verdict "$name" "$(is "$heard" "worked threads worked ")$(counts 2 80000)"
+	record
+	tell w
+	kill -INT "$front"
+	awaits_front 0
+	verdict "$name, again" "$(counts 1)"
+	ends
+	verdict "$name runs on"
+}
+if command -v musl-gcc >/dev/null; then
+	musl musl
+	musl "a static program" -static
+else
+	skip musl "musl-gcc is not there"
+fi
+
 # ---- how it ends ----
 begin ./target
 tell wt # from now on the C library has stacks for the threads, and allocates nothing for them
