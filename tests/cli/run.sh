@@ -650,7 +650,7 @@ for command in run record open report pack attach info groups tree callers diff 
 	fi
 done
 # Filters and metrics are told once; what is left of a command's help is short.
-for command in run record attach detach open report info groups tree callers diff allocations chains histogram errors timeline mmaps mallopts check \
+for command in run record attach open report info groups tree callers diff allocations chains histogram errors timeline mmaps mallopts check \
 	suppress export; do
 	lines=$("$memtui" help $command | wc -l)
 	[ "$lines" -le 100 ] || not_ok "help $command is short" "$lines lines"
