@@ -457,8 +457,12 @@ static void *called(struct call *call)
 #define HOOK(linkage, symbol) \
 	linkage void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
-		struct call call = \
-			{.which = FUNCTION_##symbol, .entry = MT_ENTRY(), .a = a, .b = b, .c = c}; \
+		struct call call; /* called() fills in the rest: to clear it first is dear */ \
+		call.which = FUNCTION_##symbol; \
+		call.entry = MT_ENTRY(); \
+		call.a = a; \
+		call.b = b; \
+		call.c = c; \
 		return called(&call); \
 	}
 #define X(family, symbol, shape, function) \

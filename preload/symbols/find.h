@@ -40,6 +40,13 @@ bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *);
 /* The same, remembered, with what the judge says of it (NULL: none). name must be the same pointer
  * each time. */
 bool mt_find_for(uint64_t caller, const char *name, struct mt_found *, mt_find_judge *);
+#ifdef MT_ATTACHED
+/* Calls it. Nobody looks for definitions by the caller. */
+static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+	return ((void *(*)(uintptr_t, uintptr_t, uintptr_t))function)(a, b, c);
+}
+#else
 /* Calls it. A call that it ends with, of another of ours, seems to come from us, but is its own. */
 static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t b, uintptr_t c)
 {
@@ -51,6 +58,7 @@ static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t
 	mt_tls.called = before;
 	return p;
 }
+#endif
 /* In a forked child, before anything is mapped there: a place that an object has just left may be
  * taken at once, and must not be read as the object. */
 void mt_find_in_child(void);
