@@ -66,6 +66,10 @@ int mt_tracee_call(struct mt_tracee *, pid_t thread, uint64_t function, const ui
 /* The same for a system call, which must not wait with a time limit. The result is the kernel's. */
 int mt_tracee_system_call(struct mt_tracee *, pid_t thread, long number,
 	const uint64_t arguments[6], int64_t *result, struct mt_err *);
+/* After a call: an address that lies beside what is ours in the process, the same for everybody who
+ * opens it until mt_tracee_leave. Whatever is mapped exactly there is the caller's, or was that of
+ * one who was killed. 0: no call was made. */
+uint64_t mt_tracee_beside(const struct mt_tracee *);
 /* Takes code and memory out of the process again, with borrowed threads. */
 int mt_tracee_leave(struct mt_tracee *, struct mt_err *);
 

@@ -79,6 +79,7 @@ struct mt_inject_place {
 	uint64_t foothold; /* 0: not looked for yet */
 	uint64_t base;     /* of the mapping; 0: none is chosen */
 	unsigned slot;     /* the next */
+	bool is_settled;   /* no call of a killed injector can change it any more */
 };
 struct mt_tracee {
 	pid_t pid;

@@ -9,6 +9,7 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
+#define BESIDE (1u << 20) /* bytes; what is ours is smaller */
 #define USER_END (1ull << 47)
 
 /* ---- is a thread inside? ---- */
@@ -275,9 +276,30 @@ static int make_step(struct mt_tracee *t, struct mt_inject_thread *thread, enum 
 	return error;
 }
 
+/* An injector may have been killed when it had sent a thread to unmap what is ours: what is mapped
+ * now need not be there a moment later. */
+static int see_last_call(struct mt_tracee *t, struct mt_err *err)
+{
+	uint64_t at = t->place.foothold, base;
+	struct mt_arch_foothold f;
+	pid_t last;
+
+	if (t->place.is_settled)
+		return 0;
+	if (content(t, at, &f, &last, &base) == OURS
+		&& !mt_inject_is_outside(t, last, at, at + sizeof f))
+		return mt_fail(err, -EAGAIN, "thread %d has not finished an earlier call",
+			(int)last);
+	t->place.is_settled = true;
+	return mt_tracee_refresh(t, err);
+}
+
 int mt_inject_prepare(struct mt_tracee *t, struct mt_inject_thread *thread, struct mt_err *err)
 {
 	int error = t->place.foothold ? 0 : find_foothold(t, err);
+
+	if (!error)
+		error = see_last_call(t, err);
 
 	while (!error) {
 		bool is_written;
@@ -295,6 +317,11 @@ int mt_inject_prepare(struct mt_tracee *t, struct mt_inject_thread *thread, stru
 			error = mt_inject_usable(t, thread, err);
 	}
 	return error;
+}
+
+uint64_t mt_tracee_beside(const struct mt_tracee *t)
+{
+	return t->place.base ? t->place.base + BESIDE : 0;
 }
 
 /* ---- the way back ---- */

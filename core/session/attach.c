@@ -377,8 +377,10 @@ static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct 
 static int map_tracer(struct mt_attachment *at, struct mt_tracee *t, struct mt_err *err)
 {
 	uint64_t done;
-	int error = map_code(t, 0, at->image.size, &at->place, err);
+	int error = map_code(t, mt_tracee_beside(t), at->image.size, &at->place, err);
 
+	if (error == -EEXIST)
+		error = map_code(t, 0, at->image.size, &at->place, err);
 	if (!error)
 		error = mt_attach_system_call(t, SYS_mprotect,
 			(const uint64_t[6]){at->place + at->image.data,

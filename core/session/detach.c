@@ -222,6 +222,19 @@ static int restore_all(struct left *l, struct mt_err *err)
 	return 0;
 }
 
+/* Whoever was killed before he had written there. */
+static void unmap_unwritten(struct left *l)
+{
+	uint64_t beside = mt_tracee_beside(l->tracee);
+	struct mt_tracee_mapping m;
+
+	for (uint32_t i = 0; beside && mt_tracee_mapping(l->tracee, i, &m); i++)
+		if (m.low == beside && m.is_code && !*m.path && !is_marked(l->tracee, &m)) {
+			unmap(l->tracee, beside, l->image->size);
+			return;
+		}
+}
+
 /* Mappings that lie side by side are one in the list of the kernel. */
 static void see_mapping(struct left *l, struct mt_tracee_mapping m)
 {
@@ -247,10 +260,16 @@ int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *i
 	struct left l = {.tracee = t, .image = image};
 	struct mt_tracee_mapping m;
 	struct mt_err ignored;
-	int error = mt_tracee_refresh(t, err);
+	uint64_t number;
+	/* the first call finds what is ours in the process, or makes it */
+	int error = mt_attach_system_call(t, SYS_getpid, (const uint64_t[6]){0}, &number,
+		"make a call", err);
 
+	if (!error)
+		error = mt_tracee_refresh(t, err);
 	if (error)
 		return error;
+	unmap_unwritten(&l);
 	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++)
 		if (is_marked(t, &m))
 			see_mapping(&l, m);

@@ -3,7 +3,7 @@
 RECORD is the command that attaches to the process whose number is its last argument, and detaches when it is interrupted. TARGET
 is tests/inject/target.cc: 16 threads allocate, fork, vfork, throw, sleep and wait; each counts its turns, what was wrong, and EINTR
 that no signal explains. KILLED per cent of the recordings end by SIGKILL at a random moment, the others by SIGINT."""
-import atexit, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
+import atexit, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
 
 record, target, cycles, killed, seed = sys.argv[1].split(), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 WORKERS = ("ALLOCATE ALLOCATE_TOO FORK VFORK SLEEP POLL FUTEX EPOLL ALTERNATE THROW REGISTERS REGISTERS_TOO SEQUENCE READ WRITE "
@@ -82,7 +82,8 @@ def cycle(kill):
         child.send_signal(signal.SIGINT)
     said = child.communicate()[0].decode()
     if child.returncode:
-        fail(f"the recording ended with {child.returncode}: {said}")
+        fail(f"the recording of {program.pid}, which {'lives' if program.poll() is None else 'has ended'}, ended with "
+             f"{child.returncode}: {said}")
     return said
 
 
@@ -115,8 +116,9 @@ if wrong:
 if {w: n for w, n in interrupts.items() if w != "EPOLL" or n > kills}:
     fail(f"EINTR without a signal: {interrupts}; {kills} recordings were killed")
 if picture() != first:
-    fail("mappings differ after the last recording: before\n" + "\n".join(map(str, first)) + "\nafter\n"
-         + "\n".join(map(str, picture())))
+    fail("mappings differ after the last recording: " + "; ".join(difflib.unified_diff(
+        [str(l) for l in first], [str(l) for l in picture()], "before", "after", n=0, lineterm="")) + "; of these are code "
+        "without a file: " + ", ".join(l.split()[0] for l in open(f"/proc/{program.pid}/maps") if " r-xp " in l and "/" not in l))
 if descriptors() != files:
     fail(f"descriptors differ: {descriptors()}, not {files}")
 program.terminate()
