@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* tid in struct pthread, from the thread pointer on: of glibc since 2.4, of musl since 1.2.0. */
@@ -480,7 +482,7 @@ static int attach(struct mt_recorder *r, struct mt_attachment *at, struct mt_tra
 	struct mt_err *err)
 {
 	struct mt_wire_attached *a = mt_alloc(sizeof *a);
-	int error = mt_attachment_recover(t, &at->image, err);
+	int error = mt_attachment_recover(t, r->program, &at->image, err);
 
 	if (!error)
 		error = map_tracer(at, t, err);
@@ -513,6 +515,31 @@ static uint64_t longest_stop(const struct mt_tracee *t)
 	return most;
 }
 
+/* One attaches to a process at a time, and stays the only one until it has left: what lies in the
+ * process is then its, or that of one who was killed. The name goes with its owner. */
+static int take_process(struct mt_attachment *at, pid_t pid, struct mt_err *err)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	struct mt_proc_stat s = {0};
+	int len;
+
+	mt_proc_stat(pid, &s);
+	len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "memtui-attached-%d-%llu",
+		(int)pid, (unsigned long long)s.start_time);
+	at->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (at->lock < 0)
+		return mt_fail(err, -errno, "cannot create a socket: %s", strerror(errno));
+	if (bind(at->lock, (struct sockaddr *)&name,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len))
+		== 0)
+		return 0;
+	return errno == EADDRINUSE
+		? mt_fail(err, -EBUSY,
+			"another memtui is attaching to process %d, or has attached to it",
+			(int)pid)
+		: mt_fail(err, -errno, "cannot bind a socket: %s", strerror(errno));
+}
+
 int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 {
 	struct mt_attachment *at = mt_alloc(sizeof *at);
@@ -521,7 +548,9 @@ int mt_attach_begin(struct mt_recorder *r, struct mt_err *err)
 	int error;
 
 	at->segment = -1;
-	error = mt_attached_image_read(&at->image, r->launch.attached_library, err);
+	error = take_process(at, r->program, err);
+	if (!error)
+		error = mt_attached_image_read(&at->image, r->launch.attached_library, err);
 	if (!error) {
 		t = mt_tracee_open(r->program, MT_TRACEE_SECCOMP, err);
 		error = t ? mt_attach_check_filters(t, err) : -EPERM;

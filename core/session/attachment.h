@@ -29,6 +29,7 @@ struct mt_attachment {
 	struct mt_attached_module modules[MT_ATTACH_MODULES];
 	uint32_t module_count;
 	uint64_t thread_number_at; /* where the C library keeps the number of a thread */
+	int lock;                  /* a socket whose name says that the process is taken */
 	int segment;  /* its descriptor in the process; -1: it has none, or has closed it */
 	bool written; /* entries lead to hooks */
 };
@@ -49,6 +50,7 @@ int mt_attach_check_filters(struct mt_tracee *, struct mt_err *);
 int mt_attachment_remove(struct mt_attachment *, struct mt_tracee *, struct mt_err *);
 void mt_attachment_free(struct mt_attachment *);
 /* Takes out what a recorder has left that was killed. */
-int mt_attachment_recover(struct mt_tracee *, const struct mt_attached_image *, struct mt_err *);
+int mt_attachment_recover(struct mt_tracee *, pid_t, const struct mt_attached_image *,
+	struct mt_err *);
 
 #endif

@@ -2,8 +2,10 @@
  * thread can be in it any more. */
 #include "core/session/attachment.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,8 +15,9 @@
 #define TRY_US 2000    /* between two of them */
 #define PLACES_MOST 16 /* of killed recorders that are taken out at once */
 #define STUBS_MOST 64
-#define HEAD 16u  /* bytes of a function in which an entry lies */
-#define JUMP 0xe9 /* and four bytes of distance */
+#define SEGMENT "/memfd:memtui (deleted)" /* as mt_attach_begin has it made */
+#define HEAD 16u                          /* bytes of a function in which an entry lies */
+#define JUMP 0xe9                         /* and four bytes of distance */
 #define JUMP_SIZE 5u
 
 static void unmap(struct mt_tracee *t, uint64_t at, uint64_t size)
@@ -130,6 +133,8 @@ void mt_attachment_free(struct mt_attachment *at)
 		free(at->modules[i].path);
 	}
 	mt_attached_image_free(&at->image);
+	if (at->lock >= 0)
+		close(at->lock);
 	free(at);
 }
 
@@ -222,6 +227,30 @@ static int restore_all(struct left *l, struct mt_err *err)
 	return 0;
 }
 
+/* A descriptor of a segment, which the tracer has not come to close. */
+static void close_left(struct mt_tracee *t, pid_t pid)
+{
+	char path[64], target[64];
+	struct dirent *entry;
+	struct mt_err ignored;
+	uint64_t done;
+	DIR *all;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	all = opendir(path);
+	while (all && (entry = readdir(all))) {
+		ssize_t n = readlinkat(dirfd(all), entry->d_name, target, sizeof target - 1);
+
+		target[n > 0 ? n : 0] = '\0';
+		if (!strcmp(target, SEGMENT))
+			mt_attach_system_call(t, SYS_close,
+				(const uint64_t[6]){strtoull(entry->d_name, NULL, 10)}, &done,
+				"close a descriptor", &ignored);
+	}
+	if (all)
+		closedir(all);
+}
+
 /* Whoever was killed before he had written there. */
 static void unmap_unwritten(struct left *l)
 {
@@ -254,7 +283,7 @@ static void see_mapping(struct left *l, struct mt_tracee_mapping m)
 	}
 }
 
-int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *image,
+int mt_attachment_recover(struct mt_tracee *t, pid_t pid, const struct mt_attached_image *image,
 	struct mt_err *err)
 {
 	struct left l = {.tracee = t, .image = image};
@@ -269,6 +298,7 @@ int mt_attachment_recover(struct mt_tracee *t, const struct mt_attached_image *i
 		error = mt_tracee_refresh(t, err);
 	if (error)
 		return error;
+	close_left(t, pid);
 	unmap_unwritten(&l);
 	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++)
 		if (is_marked(t, &m))

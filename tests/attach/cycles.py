@@ -3,7 +3,7 @@
 RECORD is the command that attaches to the process whose number is its last argument, and detaches when it is interrupted. TARGET
 is tests/inject/target.cc: 16 threads allocate, fork, vfork, throw, sleep and wait; each counts its turns, what was wrong, and EINTR
 that no signal explains. KILLED per cent of the recordings end by SIGKILL at a random moment, the others by SIGINT."""
-import atexit, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
+import atexit, ctypes, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
 
 record, target, cycles, killed, seed = sys.argv[1].split(), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 WORKERS = ("ALLOCATE ALLOCATE_TOO FORK VFORK SLEEP POLL FUTEX EPOLL ALTERNATE THROW REGISTERS REGISTERS_TOO SEQUENCE READ WRITE "
@@ -59,6 +59,20 @@ def began_writing():
         return False
 
 
+def kill_all():
+    """A recorder may just be made, and is our child once its own parent is gone."""
+    while True:
+        theirs = [p for p in descendants(os.getpid()) if p != program.pid and p not in descendants(program.pid)]
+        if not theirs:
+            return
+        for pid in theirs:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+
+
 def cycle(kill):
     """What the recording said."""
     for name in os.listdir("."):
@@ -68,11 +82,7 @@ def cycle(kill):
                              stdin=subprocess.DEVNULL, start_new_session=True)
     if kill:
         time.sleep(random.random() * span[0] * 1.5)
-        for pid in descendants(child.pid) + [child.pid]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all()
         return child.communicate()[0].decode()
     began = time.monotonic()
     while child.poll() is None and not began_writing():
@@ -87,6 +97,7 @@ def cycle(kill):
     return said
 
 
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 os.chdir(tempfile.mkdtemp())
 with open("shared", "wb") as f:
     f.truncate(1 << 20)
