@@ -333,7 +333,7 @@ static bool wait_for_news(struct mt_front *f)
 			read_reports(f);
 		if (f->goes_on)
 			return true;
-		if (fds[0].revents == POLLHUP)
+		if (fds[0].revents & POLLHUP) /* all is read, and the kernel would tell again */
 			fds[0].fd = -1;
 		fds[0].revents = fds[1].revents = 0;
 	}

@@ -62,7 +62,7 @@ class Run:
     def spinning(self, good):
         """The waits that a part made many more times than without the fault, with their numbers."""
         return [f"{role} {call} {n} times" for (role, call), n in self.counts.items()
-                if call in ("poll", "ppoll") and n > 1000 + 10 * good.counts.get((role, call), 0)]
+                if call in ("poll", "ppoll") and n > 5000 + 10 * good.counts.get((role, call), 0)]
 
     def traces(self):
         """Allocations by trace, None: it cannot be read."""
