@@ -275,17 +275,29 @@ static bool ends_too(struct mt_session *session)
 	return false;
 }
 
-/* A process that nobody records yet: it is left as it was. */
-static int watch_attached(struct mt_memleak *c, pid_t pid, struct mt_err *err)
+/* An attached process is left as it was. */
+static bool end_watch(struct mt_session *session)
+{
+	struct mt_err trouble = {0};
+
+	if (!session->attached)
+		return ends_too(session);
+	if (mt_session_detach(session->name, &trouble) < 0)
+		mt_command_say("%s", trouble.text);
+	return true;
+}
+
+/* Begins a recording and watches it: of a process, or of a program and its arguments. */
+static int watch_new(struct mt_memleak *c, pid_t pid, char *const *program, struct mt_err *err)
 {
 	char *cache = mt_environment_cache(), *library;
 	struct mt_arguments with = *c->arguments;
 	struct mt_session_options session_options;
 	struct mt_session session = {0};
-	struct mt_err trouble = {0};
 	bool ended = false;
 
 	with.pid = (uint64_t)pid;
+	with.operands = program;
 	with.cache = cache;
 	mt_command_session_options(&session_options, &library, &with);
 	session_options.watched = true;
@@ -293,9 +305,8 @@ static int watch_attached(struct mt_memleak *c, pid_t pid, struct mt_err *err)
 
 	if (!status) {
 		status = mt_memleak_watch(c, session.name, 0, &ended, err);
-		if (!ended && mt_session_detach(session.name, &trouble) < 0)
-			mt_command_say("%s", trouble.text);
-		status = conclude(&session, with.output, true, status, err);
+		ended = ended || end_watch(&session);
+		status = conclude(&session, with.output, ended, status, err);
 		mt_session_free(&session);
 	}
 	free(library);
@@ -303,29 +314,16 @@ static int watch_attached(struct mt_memleak *c, pid_t pid, struct mt_err *err)
 	return status;
 }
 
+static int watch_attached(struct mt_memleak *c, pid_t pid, struct mt_err *err)
+{
+	return watch_new(c, pid, c->arguments->operands, err);
+}
+
 static int watch_command(struct mt_memleak *c, const struct asked *asked, struct mt_err *err)
 {
 	char **words = c->arguments->program_line ? split(c->arguments->program_line) : NULL;
-	char *cache = mt_environment_cache(), *library;
-	struct mt_arguments with = *c->arguments;
-	struct mt_session_options session_options;
-	struct mt_session session = {0};
-	bool ended = false;
+	int status = watch_new(c, 0, words ? words : asked->program, err);
 
-	with.operands = words ? words : asked->program;
-	with.cache = cache;
-	mt_command_session_options(&session_options, &library, &with);
-	session_options.watched = true;
-	int status = mt_session_start(&session, &session_options, err);
-
-	if (!status) {
-		status = mt_memleak_watch(c, session.name, 0, &ended, err);
-		ended = ended || ends_too(&session);
-		status = conclude(&session, with.output, ended, status, err);
-		mt_session_free(&session);
-	}
-	free(library);
-	free(cache);
 	free(words);
 	return status;
 }
