@@ -484,9 +484,25 @@ struct mt_wire_header {
 	uint32_t anchor_count;
 	/* stand-alone: programs that the process ran before, whose files are FILE.exec0 … */
 	uint32_t images_before;
+	uint32_t own_unlisted; /* T: pieces of its own memory that its list has no room for */
+	/* T, before state: where in the process the list of its own memory (struct mt_wire_own) is,
+	 * and of mt_copy; 0: none. Forked children have them at the same addresses. */
+	uint64_t own, copy;
+	/* T: code of the tracer's that stands on the stacks of threads while it is not at work */
+	uint64_t starts_low, starts_high;
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
+
+/* How /proc/PID/maps shows a segment in the traced program begins so; a segment that the program
+ * was made to make, since memtui was attached, has no more of a name. */
+#define MT_WIRE_SEGMENT_PATH "/memfd:memtui"
+
+/* Memory of the tracer's own beside the segment. The list is in the tracer's data. */
+struct mt_wire_own {
+	uint64_t address, len; /* a free entry has 0 as its length */
+};
+#define MT_WIRE_OWN_MOST 16384u
 
 enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING };
 

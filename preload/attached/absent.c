@@ -1,6 +1,7 @@
 /* What an attached tracer does without: other definitions behind its own, since it stands before
  * none, and the checks of stacks, which need another unwinder. */
 #include "preload/attached/attached.h"
+#include "preload/process/thread.h"
 #include "preload/symbols/find.h"
 #include "preload/unwind/check.h"
 
@@ -33,6 +34,11 @@ void mt_find_in_child(void) {}
 void mt_find_unload_begins(void) {}
 
 void mt_find_unload_ends(void) {}
+
+void mt_thread_starts(uint64_t *low, uint64_t *high)
+{
+	*low = *high = 0;
+}
 
 void mt_check_start(void) {}
 

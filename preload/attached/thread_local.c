@@ -2,6 +2,7 @@
  * the C library keeps beside the thread pointer. A number comes again, at last, in a thread that
  * has nothing to do with the first one: what remembers ended threads says so (mt_tls_forget). A
  * thread that gets the number of an ended one before that is taken for the same thread. */
+#include "preload/base/own.h"
 #include "preload/base/tracer.h"
 
 #include <sys/mman.h>
@@ -35,8 +36,10 @@ static struct room *add_room(struct room *old)
 	if (p < 0 && p > -4096)
 		return NULL;
 	((struct room *)p)->before = old;
-	if (mt_swap_if(&room, &old, (struct room *)p))
+	if (mt_swap_if(&room, &old, (struct room *)p)) {
+		mt_own_add((void *)p, ROOM);
 		return (struct room *)p;
+	}
 	mt_arch_call(SYS_munmap, p, ROOM, 0, 0, 0, 0);
 	return old;
 }

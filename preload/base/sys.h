@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "preload/base/own.h"
 #include "preload/base/tracer.h"
 
 long mt_sys_call(long nr, long a, long b, long c, long d, long e, long f);
@@ -38,8 +39,8 @@ void mt_signals_unblock(const uint64_t *old);
 #define mt_sys6(nr, a, b, c, d, e, f) \
 	mt_sys_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Zeroed private memory of the tracer's own, or NULL. */
-static inline void *mt_sys_map(size_t len)
+/* Zeroed private memory, or NULL. */
+static inline void *mt_sys_map_for_program(size_t len)
 {
 	long p = mt_sys6(SYS_mmap, 0, len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,8 +48,20 @@ static inline void *mt_sys_map(size_t len)
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
+/* The same for the tracer's own use. */
+static inline void *mt_sys_map(size_t len)
+{
+	void *p = mt_sys_map_for_program(len);
+
+	if (p)
+		mt_own_add(p, len);
+	return p;
+}
+
+/* Whoever else maps memory there afterwards does not find it in the list of the tracer's own. */
 static inline void mt_sys_unmap(void *p, size_t len)
 {
+	mt_own_remove(p);
 	mt_sys2(SYS_munmap, p, len);
 }
 

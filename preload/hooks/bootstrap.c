@@ -34,7 +34,7 @@ static bool add_chunk(uint32_t index, size_t needed)
 
 	while (size < needed)
 		size *= 2;
-	base = mt_sys_map(size);
+	base = mt_sys_map_for_program(size);
 	if (!base)
 		return false;
 	mt_store(&chunk->size, size);

@@ -11,6 +11,8 @@
 #include "preload/base/installed.h"
 #include "preload/base/sys.h"
 #include "preload/process/allocator.h"
+#include "preload/process/copy.h"
+#include "preload/process/thread.h"
 #include "preload/segment/blind.h"
 #include "preload/segment/file.h"
 #include "preload/segment/rendezvous.h"
@@ -73,6 +75,18 @@ bool mt_attach_adopt(void)
 	return true;
 }
 
+/* For leak checks. A forked child has the list of its parent already. */
+static void list_own(struct mt_wire_header *h)
+{
+	const void *start = (void *)mt_tracer.own_start;
+
+	mt_own_remove(start);
+	mt_own_add(start, mt_tracer.own_end - mt_tracer.own_start);
+	mt_store(&h->own, (uint64_t)mt_own);
+	mt_store(&h->copy, (uint64_t)mt_copy);
+	mt_thread_starts(&h->starts_low, &h->starts_high);
+}
+
 static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 {
 	mt_tracer.header = h;
@@ -92,6 +106,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	}
 	/* the running word, the first modules, and the tracer's own data */
 	mt_count_private(3 * MT_WIRE_PAGE);
+	list_own(h);
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_store(&h->patched, mt_tracer.patched);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));

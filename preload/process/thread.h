@@ -18,6 +18,9 @@ void mt_thread_prepare(void);
 /* Takes a state of before a fork into use again, when another thread has found the new segment. */
 bool mt_thread_renew(struct mt_thread_state *);
 
+/* Where the code is with which threads start (pthread_create, thrd_create). */
+void mt_thread_starts(uint64_t *low, uint64_t *high);
+
 static inline struct mt_thread_state *mt_thread_self(void)
 {
 	struct mt_thread_state *t = mt_tls.self;

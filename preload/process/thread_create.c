@@ -37,7 +37,8 @@ static struct start *take_start(void)
 				&& mt_swap_if(&page->starts[i].taken, &taken, 1))
 				return &page->starts[i];
 		}
-	page = mt_sys_map(sizeof *page);
+	/* of the program's: it has arguments that nobody else holds yet */
+	page = mt_sys_map_for_program(sizeof *page);
 	if (!page)
 		return NULL;
 	mt_count_private(sizeof *page);
@@ -67,16 +68,31 @@ static void leave(void *unused)
 	mt_store_release(&t->leaving, 1);
 }
 
-static void *run(void *at)
+/* These are on the stack of a thread as long as it lives, and the tracer is not at work. */
+#define STARTS __attribute__((section("mt_starts"), noinline))
+extern const char __start_mt_starts[] __attribute__((visibility("hidden")));
+extern const char __stop_mt_starts[] __attribute__((visibility("hidden")));
+
+void mt_thread_starts(uint64_t *low, uint64_t *high)
+{
+	*low = (uint64_t)__start_mt_starts;
+	*high = (uint64_t)__stop_mt_starts;
+}
+
+static STARTS void *run(void *at)
 {
 	struct start *start = at;
 	void *(*function)(void *) = start->function;
-	void *argument = start->argument, *result;
+	/* the C library keeps it as long as the thread lives, where we do not stand in between:
+	 * a leak check must find it */
+	void *volatile argument = start->argument;
+	void *result;
 
 	/* struct pthread, which pthread_self is the address of, lies above all frames of the
 	 * stack */
 	mt_tls.stack_hi = start->stack_size ? (uint64_t)pthread_self() : 0;
 	mt_tls.stack_lo = mt_tls.stack_hi - start->stack_size;
+	start->argument = NULL;
 	mt_store_release(&start->taken, 0);
 	pthread_cleanup_push(leave, NULL);
 	result = function(argument);
@@ -86,7 +102,7 @@ static void *run(void *at)
 
 /* The function of thrd_create returns an int, in the same register: what lies beside it nobody
  * looks at. */
-static int run_thrd(void *at)
+static STARTS int run_thrd(void *at)
 {
 	return (int)(intptr_t)run(at);
 }
