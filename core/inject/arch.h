@@ -24,6 +24,10 @@ long mt_arch_system_call(const struct mt_arch_registers *);
 #define MT_ARCH_DWARF_SP 7u
 void mt_arch_dwarf(const struct mt_arch_registers *, uint64_t to[MT_ARCH_DWARF_COUNT]);
 
+/* All words of the registers of a stopped thread that can hold a pointer, vector registers, too, as
+ * far as they fit. Returns how many. */
+uint32_t mt_arch_words(pid_t thread, const struct mt_arch_registers *, uint64_t *to, uint32_t most);
+
 /* System calls that end with EINTR when their thread is stopped, without a signal. */
 bool mt_arch_is_interrupted_by_stop(long number);
 /* System calls that wait for a child. */

@@ -24,6 +24,8 @@ unsigned mt_tracee_close(struct mt_tracee *);
 /* No thread is borrowed while its pc or a return address is in low to high, exclusive. The name is
  * that of the function for people. */
 void mt_tracee_avoid(struct mt_tracee *, uint64_t low, uint64_t high, const char *name);
+/* But this part of it does not matter. There is one such part at the most. */
+void mt_tracee_allow(struct mt_tracee *, uint64_t low, uint64_t high);
 /* The dynamic linker, allocators, fork, dlopen, pthread_create and exit. */
 int mt_tracee_avoid_usual(struct mt_tracee *, struct mt_err *);
 
@@ -89,12 +91,17 @@ struct mt_tracee_mapping {
 	const char *path; /* until the next refresh; "" when there is none */
 	bool is_program;  /* of the executable's file */
 	bool is_code;     /* can be executed */
+	bool is_readable, is_writable, is_shared;
+	bool is_file; /* has an inode: path is that of a file, or of shared memory */
+	uint64_t offset;
 };
 bool mt_tracee_mapping(const struct mt_tracee *, uint32_t index, struct mt_tracee_mapping *);
 /* The path of the executable's mappings. */
 void mt_tracee_program_path(const struct mt_tracee *, char *to, size_t size);
 /* Reads the mappings again. */
 int mt_tracee_refresh(struct mt_tracee *, struct mt_err *);
+/* Takes those of another process, which is a copy of it. */
+int mt_tracee_refresh_from(struct mt_tracee *, pid_t copy, struct mt_err *);
 
 /* Calls each for every function that the symbol tables of a mapped file define, with its address in
  * the process; a function that two tables name comes twice. path is that of its mappings. Returns
@@ -106,6 +113,19 @@ int mt_tracee_read_file(struct mt_tracee *, uint64_t address, void *to, size_t s
 
 /* How many threads mt_tracee_stop has stopped. */
 uint32_t mt_tracee_stopped(const struct mt_tracee *);
+/* While all are stopped: what a thread keeps in its registers. */
+#define MT_TRACEE_WORDS 2048u
+struct mt_tracee_registers {
+	pid_t thread;
+	uint64_t sp, pc;
+	uint64_t thread_pointer; /* 0: not known */
+	/* what else can hold a pointer; 0: it waits in the kernel and has not stopped, so nobody
+	 * can tell */
+	uint32_t count;
+	uint64_t words[MT_TRACEE_WORDS];
+};
+/* false: there are no so many threads. */
+bool mt_tracee_registers(struct mt_tracee *, uint32_t index, struct mt_tracee_registers *);
 /* While all are stopped: a thread whose pc, or a word of whose stack, is in low to high, exclusive;
  * 0: there is none. A word that only looks like an address counts. */
 pid_t mt_tracee_inside(struct mt_tracee *, uint64_t low, uint64_t high);

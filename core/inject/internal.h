@@ -34,7 +34,7 @@ int mt_inject_judge(const struct mt_inject_facts *, unsigned flags, struct mt_er
 
 struct mt_inject_map {
 	uint64_t low, high, offset, inode;
-	bool readable, writable, executable;
+	bool readable, writable, executable, shared;
 	char *path; /* "" when there is none */
 };
 struct mt_inject_maps {
@@ -96,6 +96,7 @@ struct mt_tracee {
 	uint32_t thread_count, thread_capacity;
 	struct mt_inject_range *ranges;
 	uint32_t range_count, range_capacity;
+	uint64_t allowed_low, allowed_high;
 	struct mt_inject_module *modules;
 	uint32_t module_count, module_capacity;
 	struct mt_tracee_stop *stops;

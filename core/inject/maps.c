@@ -22,6 +22,7 @@ static bool parse(char *line, struct mt_inject_map *m)
 	m->readable = flags[0] == 'r';
 	m->writable = flags[1] == 'w';
 	m->executable = flags[2] == 'x';
+	m->shared = flags[3] == 's';
 	line[strcspn(line, "\n")] = '\0';
 	m->path = mt_strdup(at ? line + at : "");
 	return true;
@@ -106,16 +107,24 @@ int mt_inject_open_map(pid_t pid, const struct mt_inject_map *map)
 
 bool mt_tracee_mapping(const struct mt_tracee *t, uint32_t index, struct mt_tracee_mapping *m)
 {
+	const struct mt_inject_map *map = &t->maps.items[index];
 	char program[4096];
 
 	if (index >= t->maps.count)
 		return false;
 	mt_proc_link(t->pid, "exe", program, sizeof program);
-	m->low = t->maps.items[index].low;
-	m->high = t->maps.items[index].high;
-	m->path = t->maps.items[index].path;
-	m->is_code = t->maps.items[index].executable;
-	m->is_program = !strcmp(m->path, program);
+	*m = (struct mt_tracee_mapping){
+		.low = map->low,
+		.high = map->high,
+		.path = map->path,
+		.is_program = !strcmp(map->path, program),
+		.is_code = map->executable,
+		.is_readable = map->readable,
+		.is_writable = map->writable,
+		.is_shared = map->shared,
+		.is_file = map->inode,
+		.offset = map->offset,
+	};
 	return true;
 }
 
@@ -126,8 +135,13 @@ void mt_tracee_program_path(const struct mt_tracee *t, char *to, size_t size)
 
 int mt_tracee_refresh(struct mt_tracee *t, struct mt_err *err)
 {
+	return mt_tracee_refresh_from(t, mt_proc_thread(t->pid), err);
+}
+
+int mt_tracee_refresh_from(struct mt_tracee *t, pid_t copy, struct mt_err *err)
+{
 	struct mt_inject_maps fresh = {0};
-	int error = mt_inject_read_maps(mt_proc_thread(t->pid), &fresh, err);
+	int error = mt_inject_read_maps(copy, &fresh, err);
 
 	if (error)
 		return error;

@@ -100,8 +100,16 @@ void mt_tracee_avoid(struct mt_tracee *t, uint64_t low, uint64_t high, const cha
 	t->ranges[t->range_count++] = (struct mt_inject_range){low, high, mt_strdup(name)};
 }
 
+void mt_tracee_allow(struct mt_tracee *t, uint64_t low, uint64_t high)
+{
+	t->allowed_low = low;
+	t->allowed_high = high;
+}
+
 const struct mt_inject_range *mt_inject_range(const struct mt_tracee *t, uint64_t address)
 {
+	if (address >= t->allowed_low && address < t->allowed_high)
+		return NULL;
 	for (uint32_t i = 0; i < t->range_count; i++)
 		if (address >= t->ranges[i].low && address < t->ranges[i].high)
 			return &t->ranges[i];

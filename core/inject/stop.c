@@ -333,6 +333,29 @@ int mt_tracee_stop(struct mt_tracee *t, unsigned deadline_ms, struct mt_err *err
 	}
 }
 
+bool mt_tracee_registers(struct mt_tracee *t, uint32_t index, struct mt_tracee_registers *r)
+{
+	struct mt_inject_thread *thread = index < t->thread_count ? t->threads[index] : NULL;
+	struct mt_inject_wait wait;
+
+	if (!thread || !t->all_stopped)
+		return false;
+	r->thread = thread->id;
+	r->sp = r->pc = r->thread_pointer = 0;
+	r->count = 0;
+	if (thread->state == MT_INJECT_STOPPED) {
+		r->sp = mt_arch_sp(&thread->registers);
+		r->pc = mt_arch_pc(&thread->registers);
+		r->thread_pointer = mt_arch_thread_pointer(&thread->registers);
+		r->count = mt_arch_words(thread->id, &thread->registers, r->words, MT_TRACEE_WORDS);
+	} else if (thread->state == MT_INJECT_HELD) {
+		mt_inject_read_wait(t, thread->id, &wait);
+		r->sp = wait.sp;
+		r->pc = wait.pc;
+	}
+	return true;
+}
+
 uint32_t mt_tracee_stopped(const struct mt_tracee *t)
 {
 	return t->all_stopped ? t->thread_count : 0;

@@ -15,9 +15,9 @@
 #define TRY_US 2000    /* between two of them */
 #define PLACES_MOST 16 /* of killed recorders that are taken out at once */
 #define STUBS_MOST 64
-#define SEGMENT "/memfd:memtui (deleted)" /* as mt_attach_begin has it made */
-#define HEAD 16u                          /* bytes of a function in which an entry lies */
-#define JUMP 0xe9                         /* and four bytes of distance */
+#define SEGMENT MT_WIRE_SEGMENT_PATH " (deleted)" /* as mt_attach_begin has it made */
+#define HEAD 16u                                  /* bytes of a function in which an entry lies */
+#define JUMP 0xe9                                 /* and four bytes of distance */
 #define JUMP_SIZE 5u
 
 static void unmap(struct mt_tracee *t, uint64_t at, uint64_t size)

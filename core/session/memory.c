@@ -1,6 +1,7 @@
 #include "core/session/memory.h"
 #include "core/base/buffer.h"
 #include "core/base/proc.h"
+#include "core/wire.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +24,7 @@
 #define PAGES_MOST (1u << 18)      /* of arenas, of which it is asked whether they are resident */
 #define PAGE_PRESENT (1ull << 63)
 #define PAGE_FILE (1ull << 61)
-#define PAGE_ALONE (1ull << 56)              /* no other process maps it */
-#define SEGMENT_PATH "/memfd:memtui-segment" /* as /proc/PID/maps shows it */
+#define PAGE_ALONE (1ull << 56) /* no other process maps it */
 #define LIBRARY_NAME "/libmemtui.so"
 /* bytes of the library that are resident in a program that does little: so much there is before the
  * first look, or the next one */
@@ -219,7 +219,7 @@ static bool is_library(const struct maps_line *line, struct mt_memory_sampler *s
 static void look_at_line(struct mt_memory_sampler *s, const struct maps_line *line,
 	struct look *look, struct resident *arenas)
 {
-	if (line_begins_with(line, SEGMENT_PATH)) {
+	if (line_begins_with(line, MT_WIRE_SEGMENT_PATH)) {
 		s->own_virtual += line->end - line->start;
 	} else if (is_library(line, s)) {
 		return;

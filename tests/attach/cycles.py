@@ -1,11 +1,14 @@
-"""cycles.py RECORD TARGET CYCLES KILLED SEED: attaches to a program that does everything at once, and leaves it, again and again.
+"""cycles.py RECORD TARGET CYCLES KILLED SEED [LAUNCHER...]: attaches to a program that does everything at once, and leaves it, again
+and again.
 
-RECORD is the command that attaches to the process whose number is its last argument, and detaches when it is interrupted. TARGET
+RECORD is the command that attaches to the process whose number is its last argument, and detaches when it is interrupted; it may
+also end by itself. LAUNCHER is the command that starts the program, such as 'memtui record --'. TARGET
 is tests/inject/target.cc: 16 threads allocate, fork, vfork, throw, sleep and wait; each counts its turns, what was wrong, and EINTR
 that no signal explains. KILLED per cent of the recordings end by SIGKILL at a random moment, the others by SIGINT."""
 import atexit, ctypes, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
 
 record, target, cycles, killed, seed = sys.argv[1].split(), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+launcher = sys.argv[6:]
 WORKERS = ("ALLOCATE ALLOCATE_TOO FORK VFORK SLEEP POLL FUTEX EPOLL ALTERNATE THROW REGISTERS REGISTERS_TOO SEQUENCE READ WRITE "
            "BIRTH").split()
 COUNT = len(WORKERS)
@@ -28,12 +31,12 @@ def descendants(pid):
 
 def picture():
     """Mappings that are not the program's own: those of the allocator and of threads come and go."""
-    at = [l.split() for l in open(f"/proc/{program.pid}/maps")]
+    at = [l.split() for l in open(f"/proc/{pid}/maps")]
     return [(l[1], l[5]) for l in at if len(l) > 5] + sorted(l[1] for l in at if "x" in l[1] and len(l) == 5)
 
 
 def descriptors():
-    return sorted(os.listdir(f"/proc/{program.pid}/fd"))
+    return sorted(os.listdir(f"/proc/{pid}/fd"))
 
 
 def fail(why):
@@ -78,7 +81,7 @@ def cycle(kill):
     for name in os.listdir("."):
         if name.startswith("t.dat"):
             os.unlink(name)
-    child = subprocess.Popen(record + [str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    child = subprocess.Popen(record + [str(pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              stdin=subprocess.DEVNULL, start_new_session=True)
     if kill:
         time.sleep(random.random() * span[0] * 1.5)
@@ -92,7 +95,7 @@ def cycle(kill):
         child.send_signal(signal.SIGINT)
     said = child.communicate()[0].decode()
     if child.returncode:
-        fail(f"the recording of {program.pid}, which {'lives' if program.poll() is None else 'has ended'}, ended with "
+        fail(f"the recording of {pid}, which {'lives' if program.poll() is None else 'has ended'}, ended with "
              f"{child.returncode}: {said}")
     return said
 
@@ -102,10 +105,14 @@ os.chdir(tempfile.mkdtemp())
 with open("shared", "wb") as f:
     f.truncate(1 << 20)
 shared = mmap.mmap(os.open("shared", os.O_RDWR), 1 << 20)
-program = subprocess.Popen([target, os.path.abspath("shared")], stdin=subprocess.DEVNULL)
+program = subprocess.Popen(launcher + [target, os.path.abspath("shared")], stdin=subprocess.DEVNULL)
 atexit.register(program.kill)
 while not struct.unpack_from("<I", shared, READY)[0]:
+    if program.poll() is not None:
+        fail(f"the program ended at its start with {program.returncode}")
     time.sleep(0.001)
+pid = next(p for p in [program.pid] + descendants(program.pid) if os.readlink(f"/proc/{p}/exe") == os.path.realpath(target))
+atexit.register(lambda: program.poll() is None and os.kill(pid, signal.SIGKILL))
 span = [0.3]
 moves("at first")
 files = descriptors()
@@ -129,10 +136,10 @@ if {w: n for w, n in interrupts.items() if w != "EPOLL" or n > kills}:
 if picture() != first:
     fail("mappings differ after the last recording: " + "; ".join(difflib.unified_diff(
         [str(l) for l in first], [str(l) for l in picture()], "before", "after", n=0, lineterm="")) + "; of these are code "
-        "without a file: " + ", ".join(l.split()[0] for l in open(f"/proc/{program.pid}/maps") if " r-xp " in l and "/" not in l))
+        "without a file: " + ", ".join(l.split()[0] for l in open(f"/proc/{pid}/maps") if " r-xp " in l and "/" not in l))
 if descriptors() != files:
     fail(f"descriptors differ: {descriptors()}, not {files}")
-program.terminate()
+os.kill(pid, signal.SIGTERM)
 if program.wait():
     fail(f"the program ended with {program.returncode}")
 print(f"cycles {cycles} killed {kills} eintr_epoll {interrupts.get('EPOLL', 0)}", file=sys.stderr)

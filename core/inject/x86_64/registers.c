@@ -1,10 +1,13 @@
 /* Registers of a stopped thread, and the system call that it is in. */
 #include "core/inject/arch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #define ERESTARTNOHAND 514 /* the kernel's: EINTR if a handler runs, else again */
 #define USER_CODE_64 0x33u
@@ -45,6 +48,23 @@ void mt_arch_dwarf(const struct mt_arch_registers *r, uint64_t to[MT_ARCH_DWARF_
 
 	for (unsigned i = 0; i < MT_ARCH_DWARF_COUNT; i++)
 		to[i] = in_order[i];
+}
+
+uint32_t mt_arch_words(pid_t thread, const struct mt_arch_registers *r, uint64_t *to, uint32_t most)
+{
+	const struct user_regs_struct *u = &r->all;
+	const uint64_t general[] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi, u->rbp, u->r8,
+		u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15};
+	uint32_t count = sizeof general / sizeof *general;
+
+	if (most < count)
+		return 0;
+	memcpy(to, general, sizeof general);
+	struct iovec rest = {to + count, (most - count) * sizeof *to};
+
+	if (ptrace(PTRACE_GETREGSET, thread, (void *)NT_X86_XSTATE, &rest))
+		return count;
+	return count + (uint32_t)(rest.iov_len / sizeof *to);
 }
 
 /* signal(7), "Interruption of system calls and library functions by stop signals". The calls on
