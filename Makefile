@@ -75,7 +75,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
-COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
+COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z_]*\)).*/\1/p' tui/command/commands.h | tr _ -))
 .PHONY: FORCE shots keys man all demo test check fuzz mutations bench cost install dist clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so $(O)/libmemtui-attached.so $(O)/themes
 

@@ -15,6 +15,7 @@
 	X(open) \
 	X(report) \
 	X(leaks) \
+	X(leak_check) \
 	X(pack) \
 	X(attach) \
 	X(detach) \

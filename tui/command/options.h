@@ -53,6 +53,8 @@ struct mt_arguments {
 	uint64_t older_ms, sample_rate;
 	const char *program_line, *object, *min_size, *block_max_size;
 	bool show_blocks, show_calls, combined, missing_frees;
+	const char *verdicts; /* leak-check: which are shown */
+	bool no_copy;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	FILE *out; /* where a view goes; NULL: standard output */

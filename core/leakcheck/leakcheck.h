@@ -1,0 +1,61 @@
+/* The leak check: which live blocks a process has lost. doc/leak-check.md is the picture. */
+#ifndef MT_LEAKCHECK_LEAKCHECK_H
+#define MT_LEAKCHECK_LEAKCHECK_H
+
+#include "core/leakcheck/mark.h"
+#include "core/query/scan.h"
+
+struct mt_leakcheck_sum {
+	uint64_t count, bytes;
+};
+/* The blocks of a group: they have one backtrace. */
+struct mt_leakcheck_group {
+	uint32_t group;
+	uint32_t first[MT_VERDICT_COUNT]; /* a block with this verdict, or MT_BLOCK_NONE */
+	struct mt_leakcheck_sum sums[MT_VERDICT_COUNT];
+};
+
+struct mt_leakcheck {
+	struct mt_held_blocks blocks;
+	struct mt_roots roots;
+	struct mt_still still;
+	struct mt_leakcheck_sum sums[MT_VERDICT_COUNT];
+	/* lost, but a rule says that this is known, or it is lost with a block of which one says
+	 * so; in no other sum */
+	struct mt_leakcheck_sum suppressed;
+	struct mt_leakcheck_group *groups; /* those that lose most come first */
+	uint32_t group_count;
+	uint64_t check_ns; /* how long the walk took */
+};
+
+/* Adds what lives at the end of what the source knows. -ENOTSUP: it has no addresses. */
+int mt_leakcheck_add_live(struct mt_leakcheck *, const struct mt_source *, struct mt_err *);
+/* Gives each block its verdict; c->still stands still. begins_within: blocks lived before the
+ * recording began. */
+void mt_leakcheck_run(struct mt_leakcheck *, bool begins_within);
+/* Takes what rules match out of the sums, and makes the list of groups. is_known: by group id, or
+ * NULL. */
+void mt_leakcheck_sum_up(struct mt_leakcheck *, const bool *is_known, uint32_t group_count);
+/* All but c->still, which is released by itself. */
+void mt_leakcheck_free(struct mt_leakcheck *);
+
+const char *mt_verdict_words(enum mt_verdict); /* "definitely lost" */
+const char *mt_verdict_name(enum mt_verdict);  /* "lost" */
+
+/* ---- what holds a block ---- */
+
+/* A step on the way from a root to a block: the word that leads on. */
+struct mt_holder_step {
+	uint32_t holder;  /* a root or a block */
+	uint64_t address; /* of the word; in registers 0 */
+	uint64_t word;
+	bool found; /* false: the word is not there any more, since the process runs */
+};
+/* The way to a block, the block's own holder first and the root last. Returns the number of steps,
+ * of which at most `most` are filled in; 0: nothing holds it. */
+uint32_t mt_leakcheck_way(const struct mt_leakcheck *, uint32_t block, struct mt_holder_step *,
+	uint32_t most);
+/* What a root is, for people: "stack of thread 12", "data of /usr/lib/libx.so"; caller frees. */
+char *mt_leakcheck_root_words(const struct mt_leakcheck *, uint32_t root);
+
+#endif

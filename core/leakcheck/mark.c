@@ -1,0 +1,376 @@
+#include "core/leakcheck/mark.h"
+#include "core/base/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (1u << 20)  /* bytes that are read at once */
+#define BATCH 256u        /* blocks that are read at once */
+#define SMALL (64u << 10) /* larger ranges are asked first which of their pages are there */
+
+enum pass {
+	PASS_REACHABLE, /* from roots, by pointers to beginnings */
+	PASS_POSSIBLE,  /* from what only pointers into the middle reach, by any pointer */
+	PASS_LOST,      /* from a lost block, by any pointer */
+};
+
+/* A pointer into the middle of a block. */
+struct inner {
+	uint32_t block;
+	uint64_t word;
+};
+
+struct marking {
+	struct mt_held_blocks *blocks;
+	const struct mt_roots *roots;
+	const struct mt_still *still;
+	enum pass pass;
+	uint32_t leader; /* PASS_LOST: the block that is definitely lost */
+	uint32_t *todo;  /* blocks that are reached and not read yet */
+	uint32_t todo_count, todo_capacity;
+	struct inner *inner;
+	uint32_t inner_count, inner_capacity;
+	uint64_t *buffer;
+};
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void reach(struct marking *m, uint32_t block, enum mt_verdict verdict, uint32_t holder)
+{
+	struct mt_held_block *b = &m->blocks->items[block];
+
+	b->verdict = verdict;
+	b->holder = holder;
+	MT_GROW(m->todo, m->todo_count, m->todo_capacity);
+	m->todo[m->todo_count++] = block;
+}
+
+/* The distances from the beginning at which the heuristics may find something again after the first
+ * pointer: behind one word, behind three, and base classes near the beginning. */
+#define INNER_AGAIN 64u
+
+static void see_inner(struct marking *m, uint32_t block, uint64_t word, uint32_t holder)
+{
+	struct mt_held_block *b = &m->blocks->items[block];
+
+	if (b->verdict == MT_VERDICT_NONE) {
+		b->verdict = MT_VERDICT_POSSIBLE;
+		b->holder = holder;
+	} else if (word - b->address > INNER_AGAIN) {
+		return;
+	}
+	MT_GROW(m->inner, m->inner_count, m->inner_capacity);
+	m->inner[m->inner_count++] = (struct inner){block, word};
+}
+
+static void see_word(struct marking *m, uint64_t word, uint32_t holder)
+{
+	uint32_t block = mt_held_blocks_find(m->blocks, word);
+
+	if (block == MT_BLOCK_NONE)
+		return;
+	struct mt_held_block *b = &m->blocks->items[block];
+
+	switch (m->pass) {
+	case PASS_REACHABLE:
+		if (b->verdict == MT_VERDICT_REACHABLE)
+			return;
+		if (word == b->address)
+			reach(m, block, MT_VERDICT_REACHABLE, holder);
+		else
+			see_inner(m, block, word, holder);
+		return;
+	case PASS_POSSIBLE:
+		if (b->verdict == MT_VERDICT_NONE)
+			reach(m, block, MT_VERDICT_POSSIBLE, holder);
+		return;
+	case PASS_LOST:
+		if (b->verdict == MT_VERDICT_NONE)
+			reach(m, block, MT_VERDICT_INDIRECT, holder);
+		else if (b->verdict == MT_VERDICT_LOST && block != m->leader) {
+			b->verdict = MT_VERDICT_INDIRECT;
+			b->holder = holder;
+		}
+		return;
+	}
+}
+
+static void see_words(struct marking *m, const uint64_t *words, size_t count, uint32_t holder)
+{
+	uint64_t low = m->blocks->low, size = m->blocks->high - low;
+
+	for (size_t i = 0; i < count; i++)
+		if (words[i] - low < size)
+			see_word(m, words[i], holder);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* Calls see for pieces of what is there of a range. */
+static void each_piece(const struct mt_still *s, uint64_t low, uint64_t high, bool private_only,
+	uint64_t *buffer,
+	bool (*see)(void *context, uint64_t at, const uint64_t *words, size_t count), void *context)
+{
+	struct mt_span run = {low, high - low};
+
+	for (uint64_t at = low; at < high; at = run.address + run.len) {
+		if (private_only || high - low > SMALL) {
+			if (!mt_still_memory_present(&s->memory, at, high, private_only, &run))
+				return;
+		}
+		for (uint64_t piece = run.address; piece < run.address + run.len; piece += PIECE) {
+			uint64_t rest = run.address + run.len - piece;
+			struct mt_span span = {piece, rest < PIECE ? rest : PIECE};
+
+			mt_still_memory_read(&s->memory, &span, 1, buffer);
+			if (!see(context, piece, buffer, span.len / sizeof *buffer))
+				return;
+		}
+	}
+}
+
+struct held_by {
+	struct marking *marking;
+	uint32_t holder;
+};
+
+static bool see_piece(void *context, uint64_t at, const uint64_t *words, size_t count)
+{
+	struct held_by *h = context;
+
+	(void)at;
+	see_words(h->marking, words, count, h->holder);
+	return true;
+}
+
+static void see_range(struct marking *m, uint64_t low, uint64_t high, bool private_only,
+	uint32_t holder)
+{
+	struct held_by h = {m, holder};
+
+	each_piece(m->still, low, high, private_only, m->buffer, see_piece, &h);
+}
+
+/* The words of a block: those at multiples of eight bytes. */
+static struct mt_span words_of(const struct mt_held_block *b)
+{
+	uint64_t low = (b->address + 7) & ~7ull, high = (b->address + b->size) & ~7ull;
+
+	return (struct mt_span){low, high > low ? high - low : 0};
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Reads the last blocks of the list, as many as fit. */
+static void read_batch(struct marking *m)
+{
+	struct mt_span spans[BATCH] = {{0}};
+	uint32_t blocks[BATCH], count = 0;
+	size_t bytes = 0;
+
+	while (m->todo_count && count < BATCH) {
+		uint32_t block = m->todo[m->todo_count - 1];
+		struct mt_span words = words_of(&m->blocks->items[block]);
+
+		if (words.len > SMALL) {
+			if (count)
+				break; /* those before first: the buffer is one */
+			m->todo_count--;
+			see_range(m, words.address, words.address + words.len, false, block);
+			return;
+		}
+		if (bytes + words.len > PIECE)
+			break;
+		m->todo_count--;
+		bytes += words.len;
+		spans[count] = words;
+		blocks[count++] = block;
+	}
+	mt_still_memory_read(&m->still->memory, spans, count, m->buffer);
+	const uint64_t *at = m->buffer;
+
+	for (uint32_t i = 0; i < count; i++) {
+		see_words(m, at, spans[i].len / sizeof *at, blocks[i]);
+		at += spans[i].len / sizeof *at;
+	}
+}
+
+static void follow(struct marking *m)
+{
+	while (m->todo_count)
+		read_batch(m);
+}
+
+/* ---- heuristics ------------------------------------------------------------------------------ */
+
+static uint64_t word_at(const struct marking *m, uint64_t address)
+{
+	struct mt_span span = {address, 8};
+	uint64_t word;
+
+	mt_still_memory_read(&m->still->memory, &span, 1, &word);
+	return word;
+}
+
+/* Whether it could be the address of a table of virtual functions: those stand in a file's data
+ * that nobody writes to. */
+static bool is_table(const struct marking *m, uint64_t address)
+{
+	for (uint32_t i = 0; i < m->still->map_count; i++) {
+		const struct mt_tracee_mapping *map = &m->still->maps[i];
+
+		if (address >= map->low && address < map->high)
+			return map->is_file && !map->is_writable && !(address & 7);
+	}
+	return false;
+}
+
+/* Valgrind's: does the pointer into the middle stand for one to the beginning? */
+static bool stands_for_beginning(const struct marking *m, const struct inner *inner)
+{
+	const struct mt_held_block *b = &m->blocks->items[inner->block];
+	uint64_t offset = inner->word - b->address, first, second;
+
+	if (b->size < 16 || offset & 7)
+		return false;
+	first = word_at(m, b->address);
+	if (offset == 8 && first
+		&& (first == b->size - 8 /* its length stands before it */
+			|| (first < b->size && (b->size - 8) % first == 0 /* new[] */)))
+		return true;
+	if (offset == 24 && b->size >= 24) {
+		second = word_at(m, b->address + 8);
+		/* std::string: length, room, owners, characters, NUL */
+		if (first <= second && second <= b->size && b->size - second >= 25)
+			return true;
+	}
+	/* an object with several base classes */
+	return first && is_table(m, first) && is_table(m, word_at(m, inner->word));
+}
+
+static void try_inner(struct marking *m)
+{
+	for (uint32_t i = 0; i < m->inner_count; i++) {
+		struct inner inner = m->inner[i]; /* more may come while it is followed */
+		struct mt_held_block *b = &m->blocks->items[inner.block];
+
+		if (b->verdict == MT_VERDICT_REACHABLE || !stands_for_beginning(m, &inner))
+			continue;
+		reach(m, inner.block, MT_VERDICT_REACHABLE, b->holder);
+		follow(m);
+	}
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void mark_from_roots(struct marking *m)
+{
+	m->pass = PASS_REACHABLE;
+	for (uint32_t i = 0; i < m->roots->count; i++) {
+		const struct mt_root *r = &m->roots->items[i];
+		const struct mt_tracee_registers *t =
+			m->still->thread_count ? m->still->threads[r->thread] : NULL;
+
+		if (r->kind == MT_ROOT_REGISTERS)
+			see_words(m, t->words, t->count, MT_HOLDER_ROOT | i);
+		else
+			see_range(m, r->low, r->high, r->private_only, MT_HOLDER_ROOT | i);
+		follow(m);
+	}
+	try_inner(m);
+}
+
+static void mark_possible(struct marking *m)
+{
+	m->pass = PASS_POSSIBLE;
+	for (uint32_t i = 0; i < m->inner_count; i++) {
+		struct mt_held_block *b = &m->blocks->items[m->inner[i].block];
+
+		if (b->verdict != MT_VERDICT_POSSIBLE || b->is_listed)
+			continue;
+		b->is_listed = 1;
+		reach(m, m->inner[i].block, MT_VERDICT_POSSIBLE, b->holder);
+	}
+	follow(m);
+}
+
+static void mark_lost(struct marking *m)
+{
+	m->pass = PASS_LOST;
+	for (uint32_t i = 0; i < m->blocks->count; i++) {
+		if (m->blocks->items[i].verdict != MT_VERDICT_NONE)
+			continue;
+		m->leader = i;
+		reach(m, i, MT_VERDICT_LOST, MT_HOLDER_NONE);
+		follow(m);
+	}
+}
+
+void mt_mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
+	const struct mt_still *still)
+{
+	struct marking m = {.blocks = blocks,
+		.roots = roots,
+		.still = still,
+		.buffer = mt_alloc(PIECE)};
+
+	mark_from_roots(&m);
+	mark_possible(&m);
+	mark_lost(&m);
+	free(m.buffer);
+	free(m.todo);
+	free(m.inner);
+}
+
+/* ---- one word -------------------------------------------------------------------------------- */
+
+struct word_search {
+	const struct mt_held_blocks *blocks;
+	uint32_t block;
+	uint64_t address, word;
+	bool found;
+};
+
+static bool search_piece(void *context, uint64_t at, const uint64_t *words, size_t count)
+{
+	struct word_search *s = context;
+
+	for (size_t i = 0; i < count; i++)
+		if (mt_held_blocks_find(s->blocks, words[i]) == s->block) {
+			s->address = at + i * sizeof *words;
+			s->word = words[i];
+			s->found = true;
+			return false;
+		}
+	return true;
+}
+
+bool mt_mark_find_word(const struct mt_still *still, const struct mt_held_blocks *blocks,
+	const struct mt_roots *roots, uint32_t holder, uint32_t block, uint64_t *address,
+	uint64_t *word)
+{
+	struct word_search s = {.blocks = blocks, .block = block};
+	uint64_t *buffer = mt_alloc(PIECE);
+
+	if (holder == MT_HOLDER_NONE) {
+		/* nothing holds it */
+	} else if (holder & MT_HOLDER_ROOT) {
+		const struct mt_root *r = &roots->items[holder & ~MT_HOLDER_ROOT];
+
+		if (r->kind == MT_ROOT_REGISTERS)
+			search_piece(&s, 0, still->threads[r->thread]->words,
+				still->threads[r->thread]->count);
+		else
+			each_piece(still, r->low, r->high, r->private_only, buffer, search_piece,
+				&s);
+	} else {
+		struct mt_span words = words_of(&blocks->items[holder]);
+
+		each_piece(still, words.address, words.address + words.len, false, buffer,
+			search_piece, &s);
+	}
+	free(buffer);
+	*address = s.address;
+	*word = s.word;
+	return s.found;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# leakcheck: the verdicts of 'memtui leak-check', case by case, beside LeakSanitizer's and valgrind's (doc/leak-check.md); and what is left
+# of it in the program: nothing. run.sh BUILD
+. "$(dirname "$0")/../suite.sh"
+[ "$(uname -m)" = x86_64 ] || { skip all "the leak check exists for x86-64 only"; exit 0; }
+flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra -Werror -Wno-unused-but-set-variable)
+g++ "${flags[@]}" -o cases "$here/cases.cc" && gcc "${flags[@]}" -shared -fPIC -o library.so "$here/library.c" || {
+	not_ok all "its program cannot be built"
+	exit 1
+}
+children=()
+at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
+
+begin() { # COMMAND...: starts it, reads what it says up to "ready" into truth; $front is its number
+	rm -f in out
+	mkfifo in out
+	"$@" <in >out 2>front.err &
+	front=$!
+	children+=("$front")
+	exec 6>in 7<out
+	: >truth
+	while read -rt 60 line <&7 && [ "$line" != ready ]; do echo "$line"; done >truth
+	[ "$line" = ready ] || echo "the program did not begin: $(cat front.err)"
+}
+ends() { # STATUS NUMBER: of which process
+	echo >&6
+	wait "$2"
+	why+=$(is "$?" "$1")
+	children=()
+	exec 6>&- 7<&-
+}
+verdict() { # NAME WHY...
+	local name=$1
+	shift
+	for more; do why+=$more; done
+	say "$name" "$why"
+	why=
+}
+why=
+# What the leak check must leave as it was: children, descriptors, mappings without the allocator's and those of threads.
+picture() {
+	cat /proc/"$process"/task/*/children
+	ls /proc/"$process"/fd
+	awk 'NF > 5 { print $2, $6 } NF == 5 && $2 ~ /x/ { print $2 }' /proc/"$process"/maps
+}
+judged() { # FILE LSAN VALGRIND OPTIONS...: what differs
+	local file=$1 lsan=$2 valgrind=$3
+	shift 3
+	timeout 60 "$memtui" leak-check --show all --format json "$@" "$process" >"$file" 2>judged.err || echo "status $?: "
+	cat judged.err
+	python3 "$here/compare.py" truth "$file" "$lsan" "$valgrind" 2>&1
+}
+
+# ---- verdicts ----
+lsan=- valgrind=-
+if g++ "${flags[@]}" -DWITH_LSAN -fsanitize=leak -o cases.lsan "$here/cases.cc" 2>/dev/null; then
+	LSAN_OPTIONS=max_leaks=0 timeout 60 ./cases.lsan ./library.so >/dev/null 2>lsan.txt
+	lsan=lsan.txt
+else
+	skip "beside LeakSanitizer" "the compiler has none"
+fi
+if g++ "${flags[@]}" -DWITH_VALGRIND -o cases.valgrind "$here/cases.cc" 2>/dev/null; then
+	timeout 120 valgrind --leak-check=full --show-leak-kinds=all --num-callers=30 ./cases.valgrind ./library.so \
+		>/dev/null 2>valgrind.txt
+	valgrind=valgrind.txt
+else
+	skip "beside valgrind" "it is not there"
+fi
+begin "$memtui" record -f -o t.dat -- ./cases ./library.so
+process=$(pgrep -P "$(pgrep -P "$front" | head -n 1)" | head -n 1)
+before=$(picture)
+verdict "verdicts, with a copy" "$(judged copy.json "$lsan" "$valgrind")" \
+	"$(grep -q '"copied":true' copy.json || echo "there was no copy: $(grep -o '"no_copy":[^,]*' copy.json)")"
+verdict "verdicts, without a copy" "$(judged still.json - - --no-copy)" \
+	"$(grep -q '"no_copy":"none was wanted"' still.json || echo "there was a copy")"
+verdict "nothing is left in the program" "$(diff <(echo "$before") <(picture))"
+"$memtui" leak-check --show lost -n 1 "$process" >text 2>&1
+verdict "text" "$(grep -qE '^definitely lost +[0-9.]+M in [0-9]+ blocks$' text || cat text)" \
+	"$(grep -q '^ *case_lost_large  .*cases.cc:[0-9]*$' text || cat text)" \
+	"$(grep -qE '^[0-9]+ more; see them with --count$' text || cat text)"
+
+# ---- killed at any moment ----
+killed=
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	"$memtui" leak-check "$process" >/dev/null 2>&1 &
+	check=$!
+	read -rt "0.0$((RANDOM % 90 + 10))" <&8
+	kill -KILL "$check" 2>/dev/null
+	wait "$check" 2>/dev/null
+	kill -0 "$process" 2>/dev/null || killed+="the program has ended in round $round; "
+done
+verdict "killed" "$killed" "$(judged killed.json - -)" "$(diff <(echo "$before") <(picture))"
+ends 5 "$front"
+verdict "the program ends as alone"
+
+# ---- attached: what older memory holds is never lost ----
+rm -f in out
+mkfifo in out
+./cases ./library.so late <in >out 2>front.err &
+process=$!
+children+=("$process")
+exec 6>in 7<out
+"$memtui" record -p "$process" -f -o attached.dat 2>attached.err &
+front=$!
+children+=("$front")
+has_begun() { grep -qs '^memtui: recording process' attached.err || ! kill -0 "$front" 2>/dev/null; }
+until_true has_begun
+echo >&6
+while read -rt 60 line <&7 && [ "$line" != ready ]; do echo "$line"; done >truth
+timeout 60 "$memtui" leak-check --format json --show all "$process" >attached.json 2>>attached.err
+verdict "attached" "$(python3 - truth attached.json <<'END' 2>&1 || cat attached.err
+import json, sys
+truth = {l.split()[0]: list(map(int, l.split()[1:])) for l in open(sys.argv[1]) if l != "ready\n"}
+found = lost = wrong = 0
+for g in json.load(open(sys.argv[2]))["groups"]:
+    case = next((f["function"] for f in g["backtrace"] if f["function"] in truth), None)
+    n = g["definitely_lost"]["count"] + g["indirectly_lost"]["count"]
+    if case and not truth[case][0] + truth[case][1]:
+        wrong += n
+    elif case:
+        found += n
+lost = sum(t[0] + t[1] for t in truth.values())
+if wrong:
+    print(f"{wrong} blocks that are held count as lost; ", end="")
+if found < lost - 2:
+    print(f"only {found} of {lost} lost blocks were found")
+END
+)"
+kill -INT "$front"
+wait "$front"
+verdict "attached: the recording ends" "$(is "$?" 0)"
+ends 5 "$process"
+verdict "attached: the program ends as alone"
+
+# ---- what cannot be ----
+refused() { # NAME STATUS WORDS ARGUMENTS...
+	local name=$1 status=$2 words=$3
+	shift 3
+	timeout 20 "$memtui" leak-check "$@" >refused.out 2>&1
+	verdict "$name" "$(is "$?" "$status")" "$(grep -qF -- "$words" refused.out || cat refused.out)"
+}
+refused "a process that nobody records" 1 "process $$ is not being recorded" "$$"
+refused "no process" 2 "invalid process 'abc'" abc
+refused "no verdict" 2 "--show: invalid verdict 'lots'" --show lost,lots 1
+
+# ---- a program that does everything at once: MEMTUI_LEAKCHECK_CYCLES=1000 MEMTUI_LEAKCHECK_SEED=N for a long run ----
+if g++ -std=gnu++17 -O1 -g -mno-red-zone -pthread -o busy "$here/../inject/target.cc"; then
+	say cycles "$(python3 "$here/../attach/cycles.py" "$memtui leak-check" "$tmp/busy" "${MEMTUI_LEAKCHECK_CYCLES:-6}" 50 \
+		"${MEMTUI_LEAKCHECK_SEED:-1}" "$memtui" record --no-follow --on-full drop -f -o "$tmp/busy.dat" -- 2>cycles.out)"
+	grep ^cycles cycles.out
+else
+	not_ok cycles "its program cannot be built"
+fi
+exit $bad
