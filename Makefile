@@ -62,7 +62,7 @@ PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,l
 PRELOAD_SRC := $(sort $(wildcard $(addsuffix /*.c,$(filter-out preload/arch preload/attached,$(wildcard preload/*)) preload/arch/$(ARCH))))
 # The tracer that is written into a running process (doc/attach.md): the same rooms with another installer. It imports nothing.
 ATTACHED_SRC := $(sort $(wildcard preload/attached/*.c preload/segment/*.c preload/record/*.c) preload/hooks/prefixed.c \
-	$(filter-out preload/base/thread_local.c preload/unwind/check.c preload/process/exec%.c preload/process/limits.c preload/process/thread_create.c, \
+	$(filter-out preload/base/thread_local.c preload/unwind/check.c preload/process/exec%.c preload/process/limits.c preload/process/ending.c preload/process/thread_create.c, \
 	$(wildcard preload/base/*.c preload/unwind/*.c preload/process/*.c)) preload/arch/$(ARCH)/differ.c)
 CORE_SRC := $(sort $(wildcard core/*/*.c core/*/$(ARCH)/*.c))
 TUI_SRC := $(sort $(wildcard tui/*.c tui/*/*.c))

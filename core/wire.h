@@ -408,8 +408,9 @@ enum mt_counter {
 #define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
 /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
 #define MT_SEGMENT_SLACK 16u
-#define MT_SEGMENT_NO_FOLLOW 32u /* what is executed gets the environment that it was given */
-#define MT_SEGMENT_WAIT 64u      /* a full ring waits for as long as the recorder lives */
+#define MT_SEGMENT_NO_FOLLOW 32u   /* what is executed gets the environment that it was given */
+#define MT_SEGMENT_WAIT 64u        /* a full ring waits for as long as the recorder lives */
+#define MT_SEGMENT_LEAK_CHECK 128u /* the end of the program waits until it was looked at */
 
 /* What the program itself had said of pauses before it was forked, unless a person has said
  * something since: it holds in place of what R says. */
@@ -490,6 +491,9 @@ struct mt_wire_header {
 	uint64_t own, copy;
 	/* T: code of the tracer's that stands on the stacks of threads while it is not at work */
 	uint64_t starts_low, starts_high;
+	/* T: the program is at its end, and waits; then a leak check, or the recorder when there is
+	 * none, sets judged, and it ends */
+	uint32_t ending, judged;
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");

@@ -179,7 +179,12 @@ static void put_text(struct leakcheck_report *r)
 	FILE *out = r->report->out;
 	char still[MT_NUMBER_LEN], walk[MT_NUMBER_LEN];
 	uint64_t all;
+	char *command = mt_report_command(r->report->profile);
 
+	fputs("leak check of ", out);
+	mt_text_put(out, MT_TEXT_LINE, command);
+	fprintf(out, " (process %u)\n", r->report->profile->info.pid);
+	free(command);
 	for (int v = 0; v < MT_VERDICT_COUNT; v++)
 		put_sum(r, mt_verdict_words((enum mt_verdict)v), &c->sums[v]);
 	if (c->suppressed.count)
@@ -187,12 +192,15 @@ static void put_text(struct leakcheck_report *r)
 	put_doubts(r);
 	mt_number_time(still, c->still.still_ns);
 	mt_number_time(walk, c->check_ns);
-	fprintf(out, "checked in %s; ", walk);
-	if (c->still.no_copy)
-		fprintf(out, "the threads stood still meanwhile, since there is no copy: %s\n",
-			c->still.no_copy);
+	if (c->still.no_copy == mt_still_unwanted)
+		fprintf(out, "checked in %s, while the threads stood still\n", walk);
+	else if (c->still.no_copy)
+		fprintf(out,
+			"checked in %s; the threads stood still for %s, since there is no copy: "
+			"%s\n",
+			walk, still, c->still.no_copy);
 	else
-		fprintf(out, "the threads stood still for %s\n", still);
+		fprintf(out, "checked in %s; the threads stood still for %s\n", walk, still);
 	all = each_group(r, put_group);
 	if (r->report->count && all > r->report->count)
 		fprintf(out, "\n%llu more; see them with --count\n",
@@ -290,7 +298,12 @@ static void put_json(struct leakcheck_report *r)
 	struct mt_json *json = &r->json;
 	const struct mt_leakcheck *c = r->check;
 
+	char *command = mt_report_command(r->report->profile);
+
 	mt_json_open(json, '{');
+	mt_json_put_number(json, "process", r->report->profile->info.pid);
+	mt_json_put_string(json, "command", command);
+	free(command);
 	for (int v = 0; v < MT_VERDICT_COUNT; v++)
 		put_json_verdict(json, (enum mt_verdict)v, &c->sums[v]);
 	put_json_sum(json, "suppressed", &c->suppressed);

@@ -2,6 +2,7 @@
 #include "core/base/buffer.h"
 #include "core/base/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,13 +15,16 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STOP_MS 10000u
 #define BORROW_MS 200u /* of threads that all stand still: they do not change */
 #define TRIES 50u      /* until one of the threads can make the copy */
 #define WARM_UP_MS 2000u
+#define END_LOOKS 1000u
 #define LOOKS 20u /* at all children, for the copy */
+const char mt_still_unwanted[] = "none was wanted";
 static const char no_thread[] = "no thread of the process was where it could make one";
 
 /* ---- one at a time --------------------------------------------------------------------------- */
@@ -167,7 +171,7 @@ static uint64_t free_bytes(void)
 static const char *refuse_copy(struct mt_still *s, unsigned flags)
 {
 	if (flags & MT_STILL_NO_COPY)
-		return "none was wanted";
+		return mt_still_unwanted;
 	if (private_bytes(s->pid) > free_bytes())
 		return "too little memory is free for it";
 	if (mt_tracee_has_filters(s->tracee))
@@ -175,41 +179,96 @@ static const char *refuse_copy(struct mt_still *s, unsigned flags)
 	return NULL;
 }
 
-/* The number of a child here, which is another one in the process. */
-static pid_t find_child(pid_t parent, pid_t inside)
+/* What the process calls a child; 0: it is none any more. */
+static pid_t number_inside(pid_t child)
 {
-	char text[65536], status[4096], *at, *next;
-	char name[64];
+	char status[4096], *numbers, *last = NULL;
 
-	snprintf(name, sizeof name, "task/%d/children", (int)parent);
-	mt_proc_read(parent, name, text, sizeof text);
+	mt_proc_read(child, "status", status, sizeof status);
+	numbers = strstr(status, "NSpid:");
+	if (numbers)
+		numbers[strcspn(numbers, "\n")] = '\0';
+	last = numbers ? strrchr(numbers, '\t') : NULL;
+	return last ? atoi(last) : 0;
+}
+
+static pid_t each_child_of(const struct mt_still *s, pid_t thread,
+	bool (*each)(const struct mt_still *, pid_t child))
+{
+	char text[65536], name[64], *at, *next;
+
+	snprintf(name, sizeof name, "task/%d/children", (int)thread);
+	mt_proc_read(thread, name, text, sizeof text);
 	for (at = text; *at; at = next) {
 		pid_t child = (pid_t)strtol(at, &next, 10);
-		char *numbers, *last = NULL;
 
 		if (next == at)
 			break;
-		mt_proc_read(child, "status", status, sizeof status);
-		numbers = strstr(status, "NSpid:");
-		if (numbers)
-			numbers[strcspn(numbers, "\n")] = '\0';
-		last = numbers ? strrchr(numbers, '\t') : NULL;
-		if (last && atoi(last) == inside)
+		if (each(s, child))
 			return child;
 	}
 	return 0;
 }
 
+/* Calls each for the children of all threads, until it is true of one: that one; else 0. */
+static pid_t each_child(const struct mt_still *s,
+	bool (*each)(const struct mt_still *, pid_t child))
+{
+	struct dirent *entry;
+	char path[64];
+	pid_t found = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)s->pid);
+	DIR *threads = opendir(path);
+
+	while (threads && !found && (entry = readdir(threads)))
+		if (atoi(entry->d_name) > 0)
+			found = each_child_of(s, atoi(entry->d_name), each);
+	if (threads)
+		closedir(threads);
+	return found;
+}
+
+static bool is_copy(const struct mt_still *s, pid_t child)
+{
+	return number_inside(child) == s->copy_inside;
+}
+
 /* Children are listed with the thread that has made them; when that ends, with another one, which
  * may have been looked at already. */
-static pid_t find_copy(const struct mt_still *s, pid_t inside)
+static pid_t find_copy(const struct mt_still *s)
 {
 	pid_t found = 0;
 
 	for (unsigned looks = 0; looks < LOOKS && !found; looks++)
-		for (uint32_t i = 0; i < s->thread_count && !found; i++)
-			found = find_child(s->threads[i]->thread, inside);
+		found = each_child(s, is_copy);
 	return found;
+}
+
+/* Until it is a zombie, which can be reaped. */
+static void await_end(pid_t child)
+{
+	struct mt_proc_stat stat;
+
+	for (unsigned looks = 0;
+		looks < END_LOOKS && mt_proc_stat(child, &stat) && !mt_proc_has_ended(&stat);
+		looks++)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+#define COPY_CODE 256u /* bytes of mt_copy, at the most */
+
+/* A copy that nobody has come for waits in mt_copy, where no other child is. */
+static bool end_unclaimed(const struct mt_still *s, pid_t child)
+{
+	unsigned long long pc = 0;
+	char text[512];
+
+	mt_proc_read(child, "syscall", text, sizeof text);
+	if (sscanf(text, "%*d %*s %*s %*s %*s %*s %*s %*s %llx", &pc) == 1
+		&& pc - s->copy_function < COPY_CODE && !kill(child, SIGKILL))
+		await_end(child);
+	return false;
 }
 
 /* It ends with us from now on. */
@@ -243,7 +302,7 @@ static int make_copy(struct mt_still *s, struct mt_err *err)
 		return mt_fail(err, (int)result, "process %d cannot be copied: %s", (int)s->pid,
 			strerror((int)-(int64_t)result));
 	s->copy_inside = (pid_t)result;
-	s->copy = find_copy(s, s->copy_inside);
+	s->copy = find_copy(s);
 	if (!s->copy)
 		return mt_fail(err, -ESRCH, "the copy of process %d, its child %d, is not found",
 			(int)s->pid, (int)s->copy_inside);
@@ -270,6 +329,13 @@ static void reap(struct mt_still *s)
 		if (got <= 0)
 			return;
 	}
+}
+
+/* What leak checks that were killed have left: copies, also those that still wait. */
+static void clear_away(struct mt_still *s)
+{
+	each_child(s, end_unclaimed);
+	reap(s);
 }
 
 static void end_copy(struct mt_still *s)
@@ -341,7 +407,7 @@ static int take(struct mt_still *s, unsigned flags, int (*moment)(void *, struct
 		if (warm_up(s, err) < 0)
 			s->no_copy = no_thread;
 		else
-			reap(s);
+			clear_away(s);
 	}
 	mt_tracee_forget_stops(s->tracee);
 	error = -EAGAIN;

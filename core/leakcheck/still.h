@@ -18,7 +18,8 @@ struct mt_still {
 	uint32_t own_count;
 	uint32_t own_unlisted; /* pieces of it that are not known */
 	uint64_t still_ns;     /* the most that a thread stood still; 0: they still do */
-	const char *no_copy;   /* why there is no copy; NULL: there is one */
+	/* why there is no copy: mt_still_unwanted, or another reason; NULL: there is one */
+	const char *no_copy;
 	/* private */
 	struct mt_tracee *tracee;
 	pid_t copy, copy_inside; /* its numbers here and in the process */
@@ -26,6 +27,8 @@ struct mt_still {
 	bool keeps_place; /* what core/inject has mapped is needed later */
 	int lock;
 };
+
+extern const char mt_still_unwanted[];
 
 #define MT_STILL_NO_COPY 1u  /* all threads stand still until mt_still_resume */
 #define MT_STILL_ATTACHED 2u /* memtui has attached the process: some of its memory stays */

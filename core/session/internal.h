@@ -23,6 +23,7 @@ enum mt_notice_type {
 	MT_NOTICE_TROUBLE,
 	MT_NOTICE_PROCESS,  /* an image is complete, or a process went untraced */
 	MT_NOTICE_GOES_ON,  /* root ended and complete; others live */
+	MT_NOTICE_ENDING,   /* watch is at its end, and waits for MT_MESSAGE_JUDGED */
 	MT_NOTICE_DETACHED, /* the process runs on as before; err: what of the tracer stays in it */
 	MT_NOTICE_FINISHED,
 };
@@ -60,6 +61,7 @@ enum mt_message_type {
 	/* a: process, 0 the root -> mt_welcome with descriptors: its trace with all that was
 	 * recorded so far, and a list of what lives, where one was made */
 	MT_MESSAGE_LIVE,
+	MT_MESSAGE_JUDGED, /* a: process: it may end */
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -189,6 +191,7 @@ struct mt_process {
 	char *trace_path;
 	uint32_t set_aside; /* number of the next .execN */
 	uint32_t live_answered;
+	bool ending_told;  /* its image is at its end, and somebody knows */
 	bool path_taken;   /* its last image could not be set aside */
 	uint64_t shown_ns; /* when it was described for lists */
 };
@@ -317,7 +320,10 @@ static inline bool mt_recorder_is_attached(const struct mt_recorder *r)
 }
 /* Of all processes, those of which no trace tells. */
 uint32_t mt_recorder_untraced(struct mt_recorder *);
-void mt_recorder_send_notice(struct mt_recorder *, struct mt_notice *);
+/* Negative: nobody hears it. */
+int mt_recorder_send_notice(struct mt_recorder *, struct mt_notice *);
+/* A program that waits at its end does not wait any longer. */
+void mt_recorder_let_end(struct mt_wire_header *);
 /* Hands one process's line to the service, which sends it to the front. */
 void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
 /* Sends what there is; false when the front does not take it now. */

@@ -34,17 +34,25 @@ static bool may_be_sent_later(int error)
 	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
 
-void mt_recorder_send_notice(struct mt_recorder *r, struct mt_notice *message)
+int mt_recorder_send_notice(struct mt_recorder *r, struct mt_notice *message)
 {
 	unsigned tries = 0;
+	ssize_t sent;
 
 	message->program = r->program;
 	memcpy(message->name, r->name, sizeof message->name);
 	if (r->trace_path)
 		strncpy(message->trace_path, r->trace_path, sizeof message->trace_path - 1);
-	while (send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL) < 0
+	while ((sent = send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL)) < 0
 		&& may_be_sent_later(errno) && tries++ < TRIES_MAX)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
+	return sent < 0 ? -errno : 0;
+}
+
+void mt_recorder_let_end(struct mt_wire_header *h)
+{
+	__atomic_store_n(&h->judged, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &h->judged, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
@@ -117,7 +125,8 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 			| (o->check_stacks ? MT_SEGMENT_CHECK : 0)
 			| (o->drop_when_full ? MT_SEGMENT_DROP : 0)
 			| (o->wait_when_full ? MT_SEGMENT_WAIT : 0)
-			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0),
+			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0)
+			| (o->leak_check ? MT_SEGMENT_LEAK_CHECK : 0),
 		.paused = atomic_load(&r->paused),
 	};
 	struct rlimit file;

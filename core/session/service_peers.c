@@ -310,6 +310,15 @@ static void on_detach(struct mt_recorder *r, struct mt_peer *p)
 	mt_service_send(p->fd, &answer, sizeof answer, NULL, 0);
 }
 
+static void on_judged(struct mt_recorder *r, pid_t pid)
+{
+	pthread_mutex_lock(&r->lock);
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i]->pid == pid && r->live[i]->header)
+			mt_recorder_let_end(r->live[i]->header);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_message *m)
 {
 	struct mt_recorder *r = s->recorder;
@@ -342,6 +351,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 	case MT_MESSAGE_PAUSE: pause_all(r, m->a != 0); break;
 	case MT_MESSAGE_DETACH: on_detach(r, p); break;
 	case MT_MESSAGE_LIVE: mt_service_ask_live(s, p, (pid_t)m->a); break;
+	case MT_MESSAGE_JUDGED: on_judged(r, (pid_t)m->a); break;
 	}
 }
 
@@ -421,7 +431,7 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 		return false;
 	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
 		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_DETACH
-		&& m.command.type != MT_MESSAGE_LIVE)
+		&& m.command.type != MT_MESSAGE_LIVE && m.command.type != MT_MESSAGE_JUDGED)
 		return false;
 	on_command(s, p, &m.command);
 	return true;

@@ -24,7 +24,9 @@ struct mt_session_options {
 	const char *terminal;
 	uint32_t depth_limit; /* 0: 4096 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
-	bool no_patch;        /* allocators inside programs stay as they are */
+	bool no_patch; /* allocators inside programs stay as they are */
+	/* the end of each process waits until the caller has looked at it (mt_session.at_end) */
+	bool leak_check;
 	bool no_follow;       /* executed programs get the environment that they are given */
 	bool drop_when_full;  /* do not wait for the recorder */
 	bool wait_when_full;  /* also while it stands still; neither: for 0.2 s then */
@@ -69,13 +71,17 @@ struct mt_session {
 	/* complete so far, the root's images among them; in order of their ends */
 	struct mt_session_process *processes;
 	uint32_t process_count, process_capacity;
-	uint32_t going_on;      /* processes that are recorded still, when wait has returned */
-	pid_t going_on_pid;     /* one of them */
-	uint32_t untraced;      /* processes that went on untraced, as far as that was seen */
-	uint64_t still_ns;      /* attached: the most that one of the threads stood still for it */
-	bool failed;            /* the root's trace could not be written, or not to its end */
-	bool attached;          /* the program was there before */
-	bool detached;          /* it runs on, and is recorded no more */
+	uint32_t going_on;  /* processes that are recorded still, when wait has returned */
+	pid_t going_on_pid; /* one of them */
+	uint32_t untraced;  /* processes that went on untraced, as far as that was seen */
+	uint64_t still_ns;  /* attached: the most that one of the threads stood still for it */
+	bool failed;        /* the root's trace could not be written, or not to its end */
+	bool attached;      /* the program was there before */
+	bool detached;      /* it runs on, and is recorded no more */
+	/* with leak_check: called by wait and poll for each process that is at its end, and goes on
+	 * to end when this returns */
+	void (*at_end)(void *context, pid_t);
+	void *at_end_context;
 	struct mt_front *front; /* private */
 };
 

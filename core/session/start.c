@@ -157,6 +157,21 @@ static void say_how_many(struct mt_front *f)
 	f->troubles = f->troubles > 0;
 }
 
+/* Somebody looks at a process that is at its end, and then it may end. */
+static void judge(struct mt_front *f, pid_t process)
+{
+	struct mt_err ignored;
+
+	if (f->session->at_end)
+		f->session->at_end(f->session->at_end_context, process);
+	int fd = mt_session_connect(f->session->name, &ignored);
+
+	if (fd < 0)
+		return; /* nor does it wait for a recorder that is gone */
+	mt_session_hello(fd, MT_MESSAGE_JUDGED, process, &ignored);
+	close(fd);
+}
+
 static void on_report(struct mt_front *f, const struct mt_notice *report)
 {
 	struct mt_session *s = f->session;
@@ -181,6 +196,7 @@ static void on_report(struct mt_front *f, const struct mt_notice *report)
 		s->going_on_pid = report->watch;
 		s->untraced += report->untraced;
 		break;
+	case MT_NOTICE_ENDING: judge(f, report->watch); break;
 	case MT_NOTICE_DETACHED:
 		s->detached = true;
 		if (report->err.code)

@@ -1,6 +1,7 @@
 /* What an attached tracer does without: other definitions behind its own, since it stands before
  * none, and the checks of stacks, which need another unwinder. */
 #include "preload/attached/attached.h"
+#include "preload/process/ending.h"
 #include "preload/process/thread.h"
 #include "preload/symbols/find.h"
 #include "preload/unwind/check.h"
@@ -41,6 +42,8 @@ void mt_thread_starts(uint64_t *low, uint64_t *high)
 }
 
 void mt_check_start(void) {}
+
+void mt_ending_register(void) {}
 
 void mt_check(struct mt_thread_state *t, const struct mt_entry *entry, uint32_t node)
 {

@@ -15,6 +15,7 @@ extern __typeof(dladdr1) dladdr1 __attribute__((weak));
 /* pthread_atfork is this, but in a part of glibc that is linked in, where it is no weak one. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 	void *of) __attribute__((weak));
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *of) __attribute__((weak));
 extern void *__dso_handle;
 
 static inline bool mt_is_glibc(void)

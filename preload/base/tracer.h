@@ -68,6 +68,7 @@ struct mt_real {
 	int (*mallopt)(int, int);
 	int (*malloc_trim)(size_t);
 	pid_t (*_Fork)(void);
+	void (*_exit)(int);
 };
 
 enum mt_operator {
@@ -153,7 +154,7 @@ struct mt_tracer {
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
 	struct mt_wire_sizes sizes;
-	uint32_t drop_when_full, wait_when_full, no_follow;
+	uint32_t drop_when_full, wait_when_full, no_follow, judge_end;
 	uint32_t sealed; /* the program has a system-call filter: no system call any more */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */

@@ -37,6 +37,7 @@ static void look_up(void)
 	FIND(pthread_create);
 	FIND(thrd_create);
 	FIND(_Fork);
+	FIND(_exit);
 	FIND(dlclose);
 	FIND(mmap);
 	FIND(mmap64);

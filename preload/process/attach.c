@@ -95,6 +95,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.check = copy->flags & MT_SEGMENT_CHECK;
 	mt_tracer.drop_when_full = copy->flags & MT_SEGMENT_DROP;
 	mt_tracer.wait_when_full = copy->flags & MT_SEGMENT_WAIT;
+	mt_tracer.judge_end = copy->flags & MT_SEGMENT_LEAK_CHECK;
 	mt_tracer.no_follow = copy->flags & MT_SEGMENT_NO_FOLLOW;
 	mt_ring_use_clock(copy->clock);
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)

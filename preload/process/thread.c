@@ -1,4 +1,5 @@
 /* Threads: how they enter, and leave what they were in the middle of. */
+#include "preload/process/ending.h"
 #include "preload/process/thread_parts.h"
 
 #include "preload/segment/ring.h"
@@ -80,6 +81,7 @@ __attribute__((constructor)) static void started(void)
 		return;
 	mt_thread_self();
 	mt_check_start();
+	mt_ending_register();
 	__register_atfork(NULL, NULL, mt_thread_in_child, &__dso_handle);
 }
 

@@ -97,7 +97,7 @@ MT_COLD void mt_ring_doorbell(void)
 	mt_sys_futex_wake(&h->doorbell);
 }
 
-static bool recorder_is_dead(void)
+bool mt_ring_recorder_is_dead(void)
 {
 	const uint32_t *alive =
 		(const uint32_t *)((const uint8_t *)mt_tracer.header + MT_WIRE_ALIVE_OFFSET);
@@ -159,7 +159,8 @@ static bool wait_for_room(struct mt_thread_state *t, unsigned records)
 		return false;
 	mt_count(MT_COUNTER_RING_WAITS, 1);
 	mt_add(&h->waiters, 1);
-	while (!recorder_is_dead() && mt_load(mt_tracer.running) && !mt_load(&mt_tracer.sealed)) {
+	while (!mt_ring_recorder_is_dead() && mt_load(mt_tracer.running)
+		&& !mt_load(&mt_tracer.sealed)) {
 		uint32_t value = mt_load_acquire(&h->room);
 		uint64_t seen_now;
 
@@ -239,11 +240,11 @@ static bool make_room(struct mt_thread_state *t, unsigned records)
 		mt_ring_doorbell();
 		return ((used(t) <= (t->mask + 1) / 2 && has_room(t, records))
 			       || (mt_tracer.standalone && mt_file_retry(t)))
-			&& !recorder_is_dead();
+			&& !mt_ring_recorder_is_dead();
 	}
 	if (has_room(t, records) || wait_for_room(t, records))
 		return true;
-	if (recorder_is_dead()) {
+	if (mt_ring_recorder_is_dead()) {
 		mt_segment_leave();
 		return false;
 	}

@@ -34,6 +34,8 @@ bool mt_ring_record_nested(struct mt_thread_state *, const struct mt_item *);
 void mt_ring_abandon(struct mt_thread_state *);
 /* Wakes the recorder if it sleeps. */
 void mt_ring_doorbell(void);
+/* It was killed, or has ended in order. */
+bool mt_ring_recorder_is_dead(void);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
 void mt_ring_publish_rest(struct mt_thread_state *);
 

@@ -132,6 +132,36 @@ verdict "attached: the recording ends" "$(is "$?" 0)"
 ends 5 "$process"
 verdict "attached: the program ends as alone"
 
+# ---- at the end of a program ----
+sums() { # FILE: blocks that are definitely and indirectly lost, and their bytes
+	python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+print(*[r[k][n] for n in ("count", "bytes") for k in ("definitely_lost", "indirectly_lost")])' "$1"
+}
+valgrinds() { # COMMAND...: the same
+	timeout 120 valgrind --leak-check=full "$@" 2>&1 >/dev/null | sed -n 's/,//g; s/.*definitely lost: \([0-9]*\) bytes in \([0-9]*\) .*/d \1 \2/p
+		s/.*indirectly lost: \([0-9]*\) bytes in \([0-9]*\) .*/i \1 \2/p' | tr '\n' ' ' | awk '{ print $3, $6, $2, $5 }'
+}
+at_end() { # NAME COMMAND...
+	local name=$1
+	shift
+	timeout 60 "$memtui" leak-check --no-builtin-suppressions -f -o end.dat --outfile end.json --format json -- "$@" >/dev/null 2>end.err
+	verdict "at the end of $name, as valgrind" "$(is "$?" 0)" "$(is "$(sums end.json)" "$(valgrinds "$@")")"
+}
+if [ $valgrind != - ]; then
+	at_end tar tar cf /dev/null "$here/cases.cc" "$here/run.sh"
+	at_end perl perl -e 'my %h; $h{$_} = [1 .. 10] for 1 .. 1000; print scalar keys %h'
+	at_end bash bash -c 'declare -A a; for i in 1 2 3; do a[$i]=$i; done; echo ${#a[@]}'
+fi
+"$memtui" leak-check -f -o end.dat --error-exitcode 77 --suppressions /dev/null -- sh -c 'exit 4' >end.out 2>end.err
+verdict "nothing lost: the program's own status" "$(is "$?" 4)" "$(cat end.out)" \
+	"$(grep -qE '^definitely lost +0B in 0 blocks$' end.err || cat end.err)"
+"$memtui" leak-check -f -o end.dat --error-exitcode 77 --outfile end.txt -- tar cf /dev/null "$here/run.sh" >end.out 2>end.err
+verdict "lost: the status that was asked for" "$(is "$?" 77)" "$(cat end.out)" \
+	"$(grep -qE '^definitely lost +[1-9][0-9]*B in 1 block$' end.txt || cat end.txt)"
+timeout 60 "$memtui" leak-check -f -o end.dat -- sh -c 'kill -9 $$' >end.out 2>end.err
+verdict "killed: not judged" "$(is "$?" 137)" "$(grep -q 'the program is not judged: it did not come to its end by itself' end.err || cat end.err)"
+
 # ---- what cannot be ----
 refused() { # NAME STATUS WORDS ARGUMENTS...
 	local name=$1 status=$2 words=$3
@@ -141,6 +171,11 @@ refused() { # NAME STATUS WORDS ARGUMENTS...
 }
 refused "a process that nobody records" 1 "process $$ is not being recorded" "$$"
 refused "no process" 2 "invalid process 'abc'" abc
+refused "a process and a program" 2 "exclude each other" 1 -- true
+refused "an extra word" 2 "extra argument '2'" 1 2
+refused "no copy at the end" 2 "--no-copy: at its end" --no-copy -- true
+refused "a trace of a process" 2 "--output: only with a program" --output x 1
+refused "a program that is not there" 1 "nosuch" -- ./nosuch
 refused "no verdict" 2 "--show: invalid verdict 'lots'" --show lost,lots 1
 
 # ---- a program that does everything at once: MEMTUI_LEAKCHECK_CYCLES=1000 MEMTUI_LEAKCHECK_SEED=N for a long run ----

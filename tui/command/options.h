@@ -54,7 +54,8 @@ struct mt_arguments {
 	const char *program_line, *object, *min_size, *block_max_size;
 	bool show_blocks, show_calls, combined, missing_frees;
 	const char *verdicts; /* leak-check: which are shown */
-	bool no_copy;
+	bool no_copy, leak_check;
+	uint64_t error_exitcode; /* 0: what is lost does not matter */
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	FILE *out; /* where a view goes; NULL: standard output */

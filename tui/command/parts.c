@@ -179,6 +179,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.slack = arguments->slack,
 		.check_stacks = arguments->check_stacks,
 		.no_follow = arguments->no_follow,
+		.leak_check = arguments->leak_check,
 		.no_patch = arguments->no_patch,
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
