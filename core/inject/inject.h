@@ -104,10 +104,15 @@ int mt_tracee_refresh(struct mt_tracee *, struct mt_err *);
 int mt_tracee_refresh_from(struct mt_tracee *, pid_t copy, struct mt_err *);
 
 /* Calls each for every function that the symbol tables of a mapped file define, with its address in
- * the process; a function that two tables name comes twice. path is that of its mappings. Returns
- * -ENOENT if the file cannot be read. */
+ * the process; a function that two tables name comes twice. path is that of its mappings; debug
+ * a descriptor of the separate file with its symbols, or -1. Returns -ENOENT if the file cannot be
+ * read. */
 typedef void mt_tracee_each(void *context, const char *name, const struct mt_tracee_symbol *);
-int mt_tracee_functions(struct mt_tracee *, const char *path, mt_tracee_each *, void *context);
+int mt_tracee_functions(struct mt_tracee *, const char *path, int debug, mt_tracee_each *,
+	void *context);
+/* Opens a mapped file; path is that of its mappings. -1: it cannot be. */
+int mt_tracee_open_file(struct mt_tracee *, const char *path);
+pid_t mt_tracee_pid(const struct mt_tracee *);
 /* What the file has that is mapped at the address; -ENOENT: no file, or not so many bytes. */
 int mt_tracee_read_file(struct mt_tracee *, uint64_t address, void *to, size_t size);
 

@@ -161,9 +161,10 @@ const struct mt_inject_range *mt_inject_range(const struct mt_tracee *, uint64_t
 
 /* ---- functions of a mapped file ---- */
 
-/* Calls each for every function of a file, with its address in the process. */
-int mt_inject_symbols(struct mt_tracee *, const struct mt_inject_map *code, mt_tracee_each *,
-	void *context);
+/* Calls each for every function of a file, with its address in the process. debug: a descriptor of
+ * the separate file with its symbols, or -1. */
+int mt_inject_symbols(struct mt_tracee *, const struct mt_inject_map *code, int debug,
+	mt_tracee_each *, void *context);
 
 /* ---- inside the process ---- */
 

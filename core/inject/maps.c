@@ -150,6 +150,19 @@ int mt_tracee_refresh_from(struct mt_tracee *t, pid_t copy, struct mt_err *err)
 	return 0;
 }
 
+int mt_tracee_open_file(struct mt_tracee *t, const char *path)
+{
+	for (uint32_t i = 0; i < t->maps.count; i++)
+		if (!strcmp(t->maps.items[i].path, path))
+			return mt_inject_open_map(t->pid, &t->maps.items[i]);
+	return -1;
+}
+
+pid_t mt_tracee_pid(const struct mt_tracee *t)
+{
+	return t->pid;
+}
+
 int mt_tracee_read_file(struct mt_tracee *t, uint64_t address, void *to, size_t size)
 {
 	const struct mt_inject_map *map = mt_inject_map_at(&t->maps, address);

@@ -1,4 +1,5 @@
 /* Functions of mapped files. The files are somebody else's: no size in them is trusted. */
+#include "core/base/elf.h"
 #include "core/inject/internal.h"
 
 #include <errno.h>
@@ -46,56 +47,44 @@ static Elf *open_elf(struct mt_tracee *t, const struct mt_inject_map *code, int 
 	return NULL;
 }
 
-static void each_of_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-	const struct mt_inject_map *code, uint64_t bias, mt_tracee_each *each, void *context)
+struct passing {
+	const struct mt_inject_map *code;
+	uint64_t bias;
+	mt_tracee_each *each;
+	void *context;
+};
+
+static void pass_on(void *context, const struct mt_elf_function *f)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-	size_t count = data && size ? data->d_size / size : 0;
+	const struct passing *p = context;
+	struct mt_tracee_symbol found = {.address = f->value + p->bias,
+		.size = f->size,
+		.is_indirect = f->is_indirect,
+		.is_local = f->is_local};
 
-	for (size_t i = 1; i < count; i++) {
-		struct mt_tracee_symbol found;
-		const char *name;
-		GElf_Sym symbol;
-		unsigned type;
-
-		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
-			continue;
-		type = GELF_ST_TYPE(symbol.st_info);
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		found.address = symbol.st_value + bias;
-		found.size = symbol.st_size;
-		found.is_indirect = type == STT_GNU_IFUNC;
-		found.is_local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL;
-		if (!name || (type != STT_FUNC && type != STT_GNU_IFUNC)
-			|| found.address < code->low || found.address >= code->high)
-			continue;
-		if (found.size > code->high - found.address)
-			found.size = code->high - found.address;
-		each(context, name, &found);
-	}
+	if (found.address < p->code->low || found.address >= p->code->high)
+		return;
+	if (found.size > p->code->high - found.address)
+		found.size = p->code->high - found.address;
+	p->each(p->context, f->name, &found);
 }
 
-int mt_inject_symbols(struct mt_tracee *t, const struct mt_inject_map *code, mt_tracee_each *each,
-	void *context)
+int mt_inject_symbols(struct mt_tracee *t, const struct mt_inject_map *code, int debug,
+	mt_tracee_each *each, void *context)
 {
-	Elf_Scn *section = NULL;
+	struct passing p = {.code = code, .each = each, .context = context};
 	GElf_Phdr segment;
-	uint64_t bias;
 	Elf *elf;
 	int fd;
 
 	elf = open_elf(t, code, &fd);
 	if (!elf)
 		return -ENOENT;
-	if (find_segment(elf, code, &segment, &bias))
-		while ((section = elf_nextscn(elf, section))) {
-			GElf_Shdr header;
-
-			if (gelf_getshdr(section, &header)
-				&& (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB))
-				each_of_table(elf, section, &header, code, bias, each, context);
-		}
+	if (find_segment(elf, code, &segment, &p.bias)) {
+		mt_elf_functions(fd, pass_on, &p);
+		if (debug >= 0)
+			mt_elf_functions(debug, pass_on, &p);
+	}
 	elf_end(elf);
 	close(fd);
 	return 0;
@@ -152,7 +141,7 @@ int mt_tracee_find(struct mt_tracee *t, const char *module, const char *name,
 				    : strcmp(map->path, program)))
 			continue;
 		has_module = true;
-		mt_inject_symbols(t, map, is_it, &w);
+		mt_inject_symbols(t, map, -1, is_it, &w);
 	}
 	if (w.found)
 		return 0;
@@ -163,13 +152,14 @@ int mt_tracee_find(struct mt_tracee *t, const char *module, const char *name,
 
 /* ---- all functions ---- */
 
-int mt_tracee_functions(struct mt_tracee *t, const char *path, mt_tracee_each *each, void *context)
+int mt_tracee_functions(struct mt_tracee *t, const char *path, int debug, mt_tracee_each *each,
+	void *context)
 {
 	int result = -ENOENT;
 
 	for (uint32_t i = 0; i < t->maps.count; i++)
 		if (t->maps.items[i].executable && !strcmp(t->maps.items[i].path, path)
-			&& mt_inject_symbols(t, &t->maps.items[i], each, context) == 0)
+			&& mt_inject_symbols(t, &t->maps.items[i], debug, each, context) == 0)
 			result = 0;
 	return result;
 }

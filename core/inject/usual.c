@@ -93,7 +93,7 @@ static void avoid_in(struct mt_tracee *t, const struct mt_inject_map *code, cons
 		mt_tracee_avoid(t, code->low, code->high, "the dynamic linker");
 		return;
 	}
-	mt_inject_symbols(t, code, add, &s);
+	mt_inject_symbols(t, code, -1, add, &s);
 	qsort(s.functions.known, s.functions.count, sizeof *s.functions.known, compare);
 	if (is_libc) {
 		avoid_inner(&s);

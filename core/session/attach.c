@@ -214,7 +214,7 @@ static bool defines(struct mt_tracee *t, const char *path, const char *name)
 {
 	struct search search = {.name = name};
 
-	mt_tracee_functions(t, path, is_exported, &search);
+	mt_tracee_functions(t, path, -1, is_exported, &search);
 	return search.found;
 }
 

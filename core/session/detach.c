@@ -221,7 +221,7 @@ static int restore_all(struct left *l, struct mt_err *err)
 		if (*m.path != '/' || !m.is_code || !strcmp(m.path, last))
 			continue;
 		last = m.path;
-		mt_tracee_functions(l->tracee, m.path, restore_function, l);
+		mt_patch_plan_functions(l->tracee, m.path, restore_function, l);
 	}
 	mt_tracee_resume(l->tracee);
 	return 0;

@@ -1,6 +1,7 @@
 #include "core/session/objects.h"
 
 #include "core/symbol/bundled.h"
+#include "core/symbol/debug_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -39,30 +40,49 @@ struct mt_objects_cache *mt_objects_cache_new(void)
 static bool is_same(const struct file *f, const struct stat *s, bool is_program)
 {
 	return f->inode == s->st_ino && f->device == s->st_dev && f->is_program == is_program
-		&& f->changed.tv_sec == s->st_mtim.tv_sec
-		&& f->changed.tv_nsec == s->st_mtim.tv_nsec;
+		&& f->changed.tv_sec == s->st_ctim.tv_sec
+		&& f->changed.tv_nsec == s->st_ctim.tv_nsec;
+}
+
+/* A file by the name it is opened by, and as the process knows it. */
+struct named {
+	const char *opened, *path;
+	pid_t pid; /* 0: it has ended */
+	bool is_program;
+};
+
+static const char *read_allocator(const struct named *n, int fd)
+{
+	const char *allocator = mt_bundled_allocator(fd, n->is_program);
+	int debug = allocator ? -1 : mt_debug_file_open(fd, n->opened, n->path, n->pid);
+
+	if (debug >= 0) {
+		allocator = mt_bundled_allocator(debug, n->is_program);
+		close(debug);
+	}
+	return allocator;
 }
 
 /* Two threads may read the same file once each: the answer is the same. */
-static const char *allocator_in(struct mt_objects_cache *c, int fd, const struct stat *s,
-	bool is_program)
+static const char *allocator_in(struct mt_objects_cache *c, const struct named *n, int fd,
+	const struct stat *s)
 {
 	const char *allocator;
 
 	pthread_mutex_lock(&c->lock);
 	for (uint32_t i = c->count; i-- > 0;)
-		if (is_same(&c->files[i], s, is_program)) {
+		if (is_same(&c->files[i], s, n->is_program)) {
 			allocator = c->files[i].allocator;
 			pthread_mutex_unlock(&c->lock);
 			return allocator;
 		}
 	pthread_mutex_unlock(&c->lock);
-	allocator = mt_bundled_allocator(fd, is_program);
+	allocator = read_allocator(n, fd);
 	pthread_mutex_lock(&c->lock);
 	if (c->count < FILES_MOST) {
 		MT_GROW(c->files, c->count, c->capacity);
 		c->files[c->count++] =
-			(struct file){s->st_dev, s->st_ino, s->st_mtim, is_program, allocator};
+			(struct file){s->st_dev, s->st_ino, s->st_ctim, n->is_program, allocator};
 	}
 	pthread_mutex_unlock(&c->lock);
 	return allocator;
@@ -77,27 +97,25 @@ static void add(struct mt_objects *o, const char *path, const char *allocator)
 	o->found[o->found_count++] = (struct mt_object_found){mt_strdup(path), allocator};
 }
 
-/* opened: by which name; path: as the process knows it. A device or a pipe is not read, and not
- * waited for. */
-static void look_at_file(struct mt_objects *o, struct mt_objects_cache *c, const char *opened,
-	const char *path, bool is_program)
+/* A device or a pipe is not read, and not waited for. */
+static void look_at_file(struct mt_objects *o, struct mt_objects_cache *c, const struct named *n)
 {
-	int fd = open(opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(n->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const char *allocator;
 	struct stat status;
 
 	if (fd < 0)
 		return;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)
-		&& (allocator = allocator_in(c, fd, &status, is_program)))
-		add(o, path, allocator);
+		&& (allocator = allocator_in(c, n, fd, &status)))
+		add(o, n->path, allocator);
 	close(fd);
 }
 
 void mt_objects_look_at(struct mt_objects *o, struct mt_objects_cache *c, const char *path)
 {
 	if (*path)
-		look_at_file(o, c, path, path, true);
+		look_at_file(o, c, &(struct named){path, path, 0, true});
 }
 
 /* ---- a process ------------------------------------------------------------------------------- */
@@ -148,7 +166,7 @@ bool mt_objects_look(struct mt_objects *o, struct mt_objects_cache *c, pid_t pid
 	n = readlink(name, exe, sizeof exe - 1);
 	exe[n > 0 ? n : 0] = '\0';
 	if (*exe)
-		look_at_file(o, c, name, exe, true);
+		look_at_file(o, c, &(struct named){name, exe, pid, true});
 	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
 	f = fopen(name, "re");
 	if (!f)
@@ -167,7 +185,7 @@ bool mt_objects_look(struct mt_objects *o, struct mt_objects_cache *c, pid_t pid
 			continue;
 		/* by the root of the process, which may not be ours */
 		opened = mt_format("/proc/%d/root%s", (int)pid, l.path);
-		look_at_file(o, c, opened, l.path, false);
+		look_at_file(o, c, &(struct named){opened, l.path, pid, false});
 		free(opened);
 	}
 	free(text);

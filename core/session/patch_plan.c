@@ -2,11 +2,13 @@
 #include "core/session/patch_plan.h"
 
 #include "core/base/buffer.h"
+#include "core/symbol/debug_file.h"
 #include "core/wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODULE_MOST (1ull << 31) /* of a module from end to end: jumps reach no further */
 #define CODE_MOST 65536u         /* bytes of a function that are looked at */
@@ -260,6 +262,23 @@ static int read_hooks(struct mt_patch_plan *p, struct mt_err *err)
 	return 0;
 }
 
+int mt_patch_plan_functions(struct mt_tracee *t, const char *path, mt_tracee_each *each,
+	void *context)
+{
+	char *opened = mt_format("/proc/%d/root%s", (int)mt_tracee_pid(t), path);
+	int fd = mt_tracee_open_file(t, path), debug = -1, error;
+
+	if (fd >= 0)
+		debug = mt_debug_file_open(fd, opened, path, mt_tracee_pid(t));
+	error = mt_tracee_functions(t, path, debug, each, context);
+	if (fd >= 0)
+		close(fd);
+	if (debug >= 0)
+		close(debug);
+	free(opened);
+	return error;
+}
+
 static int make_plan(struct mt_patch_plan *p, struct mt_err *err)
 {
 	struct mt_patch_range *taken = NULL;
@@ -273,12 +292,12 @@ static int make_plan(struct mt_patch_plan *p, struct mt_err *err)
 	free(taken);
 	if (error)
 		return error;
-	mt_tracee_functions(p->tracee, p->options.path, consider, p);
+	mt_patch_plan_functions(p->tracee, p->options.path, consider, p);
 	if (p->options.no_lone_operators)
 		drop_operators(p);
 	if (p->twice)
 		return mt_fail(err, -ENOTSUP, "two of its functions are named %s", p->twice);
-	mt_tracee_functions(p->tracee, p->options.path, see_next, p);
+	mt_patch_plan_functions(p->tracee, p->options.path, see_next, p);
 	error = make_patches(p, p->options.stubs, err);
 	return error ? error : check_code(p, err);
 }

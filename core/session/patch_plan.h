@@ -10,6 +10,10 @@
 
 #define MT_PATCH_PLAN_STUBS (MT_WIRE_HOOKS_MAX * MT_PATCH_STUB) /* bytes */
 
+/* mt_tracee_functions of the module's file, and of the separate file with its symbols if it was
+ * stripped. */
+int mt_patch_plan_functions(struct mt_tracee *, const char *path, mt_tracee_each *, void *context);
+
 struct mt_patch_plan;
 struct mt_patch_plan_options {
 	const char *path; /* of the module's mappings; borrowed */

@@ -1,14 +1,16 @@
 #include "core/symbol/bundled.h"
 
-#include <gelf.h>
+#include "core/base/elf.h"
+
 #include <string.h>
 
-#define BYTES_MOST (512u << 20) /* of symbol tables and their names that are read of a file */
 #define ENTRIES (sizeof known / sizeof *known)
+#define OWN_MALLOC "malloc"
 
 /* One function that each build of the allocator has. A name that ends in * stands for its
- * beginning. unless: whoever has this symbol, too, contains the allocator but does not use it
- * (Python 3.13 carries mimalloc for builds without a global lock). */
+ * beginning. unless: whoever has this function, too, contains the allocator but does not use it
+ * for its data (Python 3.13 carries mimalloc for builds without a global lock, libffi dlmalloc for
+ * memory that can be executed). */
 static const struct {
 	const char *symbol, *allocator, *unless;
 } known[] = {
@@ -24,7 +26,7 @@ static const struct {
 	{"sn_malloc", "snmalloc", NULL},
 	{"sn_rust_alloc", "snmalloc", NULL},
 	{"scudo_malloc", "scudo", NULL},
-	{"dlmalloc", "dlmalloc", NULL},
+	{"dlmalloc", "dlmalloc", "ffi_call"},
 	{"scalable_malloc", "tbbmalloc", NULL},
 	{"runtime.mallocgc", "Go's heap", NULL},
 	{"_ZN14partition_alloc13PartitionRoot*", "PartitionAlloc", NULL},
@@ -36,114 +38,67 @@ static bool matches(const char *name, const char *pattern)
 {
 	size_t len = strlen(pattern);
 
-	return pattern[len - 1] == '*' ? strncmp(name, pattern, len - 1) == 0
-				       : strcmp(name, pattern) == 0;
+	return *name == *pattern
+		&& (pattern[len - 1] == '*' ? strncmp(name, pattern, len - 1) == 0
+					    : strcmp(name, pattern) == 0);
 }
 
-static int entry_of(const char *name)
+/* The first characters of a name: most are of no function of the list. */
+static uint32_t beginning(const char *name)
 {
-	for (size_t i = 0; i < ENTRIES; i++)
-		if (*name == *known[i].symbol && matches(name, known[i].symbol))
-			return (int)i;
-	return -1;
+	uint32_t bytes = 0;
+
+	for (unsigned i = 0; i < sizeof bytes && name[i]; i++)
+		bytes |= (uint32_t)(unsigned char)name[i] << 8 * i;
+	return bytes;
+}
+
+struct search {
+	bool is_program, own_malloc;
+	bool found[ENTRIES], excluded[ENTRIES];
+	uint32_t beginnings[2 * ENTRIES + 1];
+};
+
+static bool may_be_known(const struct search *s, const char *name)
+{
+	uint32_t bytes = beginning(name);
+	bool may = false;
+
+	for (size_t i = 0; i < sizeof s->beginnings / sizeof *s->beginnings; i++)
+		may |= s->beginnings[i] == bytes;
+	return may;
 }
 
 /* Defined here, and called without the dynamic linker. */
-static bool is_for_itself(const GElf_Sym *symbol, bool is_program)
+static void consider(void *context, const struct mt_elf_function *f)
 {
-	unsigned visibility = GELF_ST_VISIBILITY(symbol->st_other);
+	struct search *s = context;
+	bool is_for_itself = s->is_program || f->is_hidden;
 
-	if (symbol->st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol->st_info) != STT_FUNC)
-		return false;
-	return is_program || GELF_ST_BIND(symbol->st_info) == STB_LOCAL || visibility == STV_HIDDEN
-		|| visibility == STV_INTERNAL;
-}
-
-struct table {
-	Elf_Data *symbols, *names;
-};
-
-/* Returns false if there is nothing to be read, or too much: *left is what may still be read of the
- * file, which can name the same bytes as a table any number of times. */
-static bool open_table(struct table *t, Elf *elf, Elf_Scn *section, uint64_t *left)
-{
-	GElf_Shdr header, names_header;
-	Elf_Scn *names;
-
-	if (!gelf_getshdr(section, &header)
-		|| (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-		return false;
-	names = elf_getscn(elf, header.sh_link);
-	if (!names || !gelf_getshdr(names, &names_header)
-		|| (header.sh_flags | names_header.sh_flags) & SHF_COMPRESSED
-		|| header.sh_size > *left || names_header.sh_size > *left - header.sh_size)
-		return false;
-	*left -= header.sh_size + names_header.sh_size;
-	t->symbols = elf_getdata(section, NULL);
-	t->names = elf_getdata(names, NULL);
-	return t->symbols && t->names && t->names->d_buf && t->names->d_size
-		&& !((const char *)t->names->d_buf)[t->names->d_size - 1];
-}
-
-/* NULL: beyond the table of names. */
-static const char *name_of(const struct table *t, const GElf_Sym *symbol)
-{
-	return symbol->st_name < t->names->d_size
-		? (const char *)t->names->d_buf + symbol->st_name
-		: NULL;
-}
-
-static bool defines(const struct table *t, const char *wanted)
-{
-	const char *name;
-	GElf_Sym symbol;
-
-	for (int i = 0; gelf_getsym(t->symbols, i, &symbol); i++)
-		if (symbol.st_shndx != SHN_UNDEF && (name = name_of(t, &symbol))
-			&& !strcmp(name, wanted))
-			return true;
-	return false;
-}
-
-/* *own_malloc: set if malloc itself is defined. */
-static const char *search(const struct table *t, bool is_program, bool *own_malloc)
-{
-	bool unused[ENTRIES] = {false};
-	const char *name;
-	GElf_Sym symbol;
-
-	for (int i = 0; gelf_getsym(t->symbols, i, &symbol); i++) {
-		if (!is_for_itself(&symbol, is_program) || !(name = name_of(t, &symbol)))
-			continue;
-		int entry = entry_of(name);
-
-		*own_malloc = *own_malloc
-			|| (is_program && GELF_ST_BIND(symbol.st_info) != STB_LOCAL
-				&& !strcmp(name, "malloc"));
-		if (entry < 0 || unused[entry])
-			continue;
-		if (!known[entry].unless || !defines(t, known[entry].unless))
-			return known[entry].allocator;
-		unused[entry] = true;
+	if (!may_be_known(s, f->name))
+		return;
+	for (size_t i = 0; i < ENTRIES; i++) {
+		if (is_for_itself && matches(f->name, known[i].symbol))
+			s->found[i] = true;
+		if (known[i].unless && matches(f->name, known[i].unless))
+			s->excluded[i] = true;
 	}
-	return NULL;
+	if (s->is_program && !f->is_local && matches(f->name, OWN_MALLOC))
+		s->own_malloc = true;
 }
 
 const char *mt_bundled_allocator(int fd, bool is_program)
 {
-	const char *allocator = NULL;
-	uint64_t left = BYTES_MOST;
-	bool own_malloc = false;
-	Elf *elf;
+	struct search s = {.is_program = is_program};
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	for (Elf_Scn *s = NULL; !allocator && elf && (s = elf_nextscn(elf, s));) {
-		struct table table;
-
-		if (open_table(&table, elf, s, &left))
-			allocator = search(&table, is_program, &own_malloc);
+	for (size_t i = 0; i < ENTRIES; i++) {
+		s.beginnings[2 * i] = beginning(known[i].symbol);
+		s.beginnings[2 * i + 1] = beginning(known[i].unless ? known[i].unless : OWN_MALLOC);
 	}
-	elf_end(elf);
-	return allocator || !own_malloc ? allocator : mt_bundled_own_malloc;
+	s.beginnings[2 * ENTRIES] = beginning(OWN_MALLOC);
+	mt_elf_functions(fd, consider, &s);
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (s.found[i] && !s.excluded[i])
+			return known[i].allocator;
+	return s.own_malloc ? mt_bundled_own_malloc : NULL;
 }

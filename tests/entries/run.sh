@@ -29,7 +29,23 @@ for options in "-O2 -DOWN" "-Os -DOWN -no-pie -fno-pie" "-O0" "-O1 -fcf-protecti
 	say "$options: a forked child goes on" "$(is "$(seen t.dat.* | grep alloc)" "$(cat truth.child)")"
 done
 
+# Stripped: the symbols are in a separate file, by name or by build-id, which lies beside the program here and in .debug there
 gcc -g -O2 -fno-builtin -pthread -o bundled "$here/bundled.c"
+for how in beside .debug/; do
+	[ $how = beside ] && place= || place=$how
+	mkdir -p stripped/$place
+	objcopy --only-keep-debug bundled stripped/${place}bundled.debug
+	(cd stripped/$place. && objcopy --strip-all --add-gnu-debuglink=bundled.debug "$tmp/bundled" "$tmp/stripped/bundled")
+	rm -f t.dat*
+	"$memtui" record -f -o t.dat -- stripped/bundled truth >out 2>err || not_ok "stripped, $how" "status $?: $(cat err)"
+	say "stripped, with a debug file $how: equal to the program's own counts" "$(is "$(seen t.dat)" "$(cat truth)")$(is "$(blind t.dat)" "")"
+	rm -rf stripped
+done
+mkdir stripped
+objcopy --strip-all bundled stripped/bundled
+rm -f t.dat*
+"$memtui" record -f -o t.dat -- stripped/bundled truth >out 2>err
+say "stripped, without a debug file: nothing is seen" "$(is "$(field t.dat patched_functions)" 0)"
 "$memtui" record -f -o t.dat -- sh -c './bundled truth; :' >out 2>err
 say "an executed child" "$(is "$(seen t.dat.*)" "$(cat truth)")"
 "$memtui" record -f --no-patch -o t.dat -- ./bundled truth >out 2>err

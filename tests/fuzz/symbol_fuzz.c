@@ -2,6 +2,7 @@
  * of its own leaks, and the names and inlined functions of some of its addresses, by libdw.
  *
  * Input: the file; then PCS addresses of four bytes. */
+#include "core/base/elf.h"
 #include "core/symbol/bundled.h"
 #include "core/symbol/internal.h"
 #include "tests/fuzz/file.h"
@@ -68,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct mt_profile profile = {0};
 	size_t tail = PCS * sizeof(uint32_t);
+	struct mt_elf_debug debug;
 	char path[40];
 	int fd;
 
@@ -75,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	mt_bundled_allocator(fd, false);
 	mt_bundled_allocator(fd, true);
+	mt_elf_wants_debug(fd, &debug);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	make_profile(&profile, path, data + size - tail);
 	look_up(&profile);
