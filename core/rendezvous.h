@@ -33,29 +33,40 @@ struct mt_wire_reply {
 	uint64_t magic;
 	uint32_t version;
 	int32_t status; /* 0, or a negative errno: the program runs untraced */
-	/* If stub_bytes is not 0, the program carries an allocator inside itself: the
-	 * tracer maps so many bytes at the address stubs, readable and executable, and asks for
-	 * patches */
+	/* If stub_bytes is not 0, the module there carries an allocator inside itself: the tracer
+	 * maps so many bytes at the address stubs, readable and executable, and asks for patches */
 	uint64_t stubs, stub_bytes;
+	uint64_t module_start, module_end;
 };
 
-/* A new image asks by a second connection that the entries of the program's functions be made to
- * lead to hooks (doc/entry-patches.md). Its only thread waits for the answer, an mt_wire_reply. The
- * recorder writes the originals, the stubs, and the entries last, and only while the process stands
- * still and waits: so the originals say whether entries lead to hooks, whatever the answer was. */
-#define MT_WIRE_PATCHES_MAGIC 0x3168637461706d65ull /* "empatch1" */
+/* By further connections a process asks that the entries of a module's functions be made to lead to
+ * hooks (doc/entry-patches.md). The thread that asks waits for the answer, an mt_wire_reply, which
+ * names the next such module. The recorder writes the originals, the stubs, and the entries last,
+ * and only while the process stands still and this thread waits: so the originals say whether
+ * entries lead to hooks, whatever the answer was. */
+#define MT_WIRE_PATCHES_MAGIC 0x3268637461706d65ull /* "empatch2" */
+#define MT_WIRE_TRIED_MAX 16u
+/* One hook of each function for each module that has one of this name: */
+#define MT_WIRE_SETS 4u
 struct mt_wire_patches {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t hook_count;
-	uint64_t stubs; /* where they were mapped */
-	uint64_t hooks; /* address of an array of mt_wire_hook */
+	uint32_t hook_count; /* 0: nothing is to be patched, the answer is what is asked for */
+	uint64_t stubs;      /* where they were mapped */
+	uint64_t hooks;      /* address of an array of mt_wire_hook */
+	/* an address in it; without hooks: the only module that is asked about, or 0 for all */
+	uint64_t module;
+	uint32_t set;     /* which hooks, below MT_WIRE_SETS */
+	uint32_t by_name; /* 1: the module is no allocator: all functions that have such a name */
+	/* where modules begin that are not to be named again; 0 ends the list */
+	uint64_t tried[MT_WIRE_TRIED_MAX];
 	char token[MT_WIRE_TOKEN_LEN];
 };
 #define MT_WIRE_HOOKS_MAX 256
 struct mt_wire_hook {
 	char name[48]; /* of the function, ends in 0 */
-	uint64_t hook; /* what its entry shall lead to */
+	/* what its entry shall lead to, in each set; 0: it stays as it is */
+	uint64_t hook[MT_WIRE_SETS];
 	/* by the recorder: what the hook calls in its place; 0: nothing leads here */
 	uint64_t original;
 	uint32_t function; /* enum mt_function_id */
@@ -63,9 +74,11 @@ struct mt_wire_hook {
 	uint32_t exported;
 	/* by the recorder: another name of the same function is another allocator function */
 	uint32_t shared;
-	uint32_t plain;    /* 1: of the family whose first is malloc, or one of C++'s operators */
-	uint32_t optional; /* 1: the others lead here without this one, too */
-	uint64_t address;  /* by the recorder: of the function whose entry leads here */
+	uint32_t plain;      /* 1: of the family whose first is malloc, or one of C++'s operators */
+	uint32_t optional;   /* 1: the others lead here without this one, too */
+	uint32_t named;      /* 1: the name is what the user has named the function for */
+	uint32_t only_found; /* 1: `original` is the function itself, whose entry stays */
+	uint64_t address;    /* by the recorder: of the function whose entry leads here */
 };
 
 /* An object as the dynamic linker has mapped it, where the C library cannot be asked for it. */
@@ -96,6 +109,8 @@ struct mt_wire_attached {
 	 * malloc frees blocks of ended threads by calling its own free */
 	uint64_t module_start, module_end;
 	uint32_t is_libc;
+	uint32_t set;
+	uint32_t reserved;
 	uint32_t hook_count; /* by mt_attached_begin */
 	struct mt_wire_hook hooks[MT_WIRE_HOOKS_MAX];
 	/* if there is no find_object */

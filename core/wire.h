@@ -544,7 +544,9 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 		"opened with RTLD_DEEPBIND or dlmopen, bypasses the tracer") \
 	X(UNREACHABLE, "recorder out of reach", \
 		"was started where the recorder cannot be reached: in another " \
-		"network namespace and another user namespace or root directory")
+		"network namespace and another user namespace or root directory") \
+	X(NOT_FOUND, "functions not found", \
+		"and its libraries have none of the functions that --allocator-functions names")
 enum mt_blind_reason {
 #define X(id, name, words) MT_BLIND_##id,
 	MT_BLIND_REASONS(X) MT_BLIND_COUNT,

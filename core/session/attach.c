@@ -97,23 +97,6 @@ static int map_code(struct mt_tracee *t, uint64_t at, uint64_t size, uint64_t *p
 
 /* ---- what the tracer is told ----------------------------------------------------------------- */
 
-static const char *path_beginning(const struct mt_tracee *t, const char *name, uint64_t *low,
-	uint64_t *high)
-{
-	const char *path = NULL;
-	struct mt_tracee_mapping m;
-
-	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++) {
-		if (strncmp(mt_base_name(m.path), name, strlen(name)) != 0)
-			continue;
-		if (!path)
-			*low = m.low;
-		path = m.path;
-		*high = m.high;
-	}
-	return path;
-}
-
 static void read_auxiliary(pid_t pid, struct mt_wire_attached *a)
 {
 	char path[64];
@@ -171,7 +154,7 @@ static int find_musl(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_
 
 static int find_libc(struct mt_tracee *t, struct mt_wire_attached *a, struct mt_err *err)
 {
-	return path_beginning(t, "ld-linux", &a->loader_start, &a->loader_end)
+	return mt_attach_path(t, "ld-linux", &a->loader_start, &a->loader_end)
 		? find_glibc(t, a, err)
 		: find_musl(t, a, err);
 }
@@ -196,99 +179,6 @@ static int tell(struct mt_recorder *r, struct mt_attachment *at, struct mt_trace
 	return error;
 }
 
-/* ---- modules --------------------------------------------------------------------------------- */
-
-struct search {
-	const char *name;
-	bool found;
-};
-
-static void is_exported(void *context, const char *name, const struct mt_tracee_symbol *s)
-{
-	struct search *search = context;
-
-	search->found |= !s->is_local && !strcmp(name, search->name);
-}
-
-static bool defines(struct mt_tracee *t, const char *path, const char *name)
-{
-	struct search search = {.name = name};
-
-	mt_tracee_functions(t, path, -1, is_exported, &search);
-	return search.found;
-}
-
-static bool begins(const char *path, const char *name)
-{
-	return !strncmp(mt_base_name(path), name, strlen(name));
-}
-
-/* Whose malloc the program calls: its own, that of a library before libc, or that of libc. NULL: it
- * cannot be told. */
-static const char *provider(struct mt_tracee *t, struct mt_err *err)
-{
-	const char *library = NULL, *libc = NULL, *last = "";
-	struct mt_tracee_mapping m;
-
-	for (uint32_t i = 0; mt_tracee_mapping(t, i, &m); i++) {
-		if (*m.path != '/' || !strcmp(m.path, last) || begins(m.path, "ld-linux"))
-			continue;
-		last = m.path;
-		if (begins(m.path, "libc.so") || begins(m.path, "ld-musl"))
-			libc = m.path;
-		else if (!defines(t, m.path, "malloc") || !defines(t, m.path, "free"))
-			continue;
-		else if (m.is_program)
-			return m.path;
-		else if (library && strcmp(library, m.path) != 0)
-			return mt_fail(err, -ENOTSUP, "both %s and %s provide malloc", library,
-				       m.path),
-			       NULL;
-		else
-			library = m.path;
-	}
-	if (!library && !libc)
-		mt_fail(err, -ENOTSUP, "no library of the process provides malloc");
-	return library ? library : libc;
-}
-
-static struct mt_attached_module *add_module(struct mt_attachment *at, const char *path)
-{
-	struct mt_attached_module *m = &at->modules[at->module_count++];
-
-	*m = (struct mt_attached_module){.path = mt_strdup(path)};
-	return m;
-}
-
-/* The allocator, the library's operators of C++, what else has hooks in libc, and the program,
- * which may carry a second allocator inside. */
-static int list_modules(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
-	struct mt_err *err)
-{
-	const char *malloc_path = provider(t, err), *path;
-	struct mt_patch_range range, *taken = NULL;
-	char program[PATH_MAX];
-	uint64_t low, high;
-	size_t count;
-
-	if (!malloc_path)
-		return -ENOTSUP;
-	mt_patch_plan_mappings(t, malloc_path, &range, &taken, &count);
-	free(taken);
-	a->allocator_start = range.low;
-	a->allocator_end = range.high;
-	add_module(at, malloc_path);
-	if ((path = path_beginning(t, "libstdc++.so", &low, &high)))
-		add_module(at, path);
-	if (a->find_object && (path = path_beginning(t, "libc.so", &low, &high))
-		&& strcmp(path, malloc_path) != 0)
-		add_module(at, path);
-	mt_tracee_program_path(t, program, sizeof program);
-	if (strcmp(program, malloc_path) != 0)
-		add_module(at, program);
-	return 0;
-}
-
 /* ---- one module ------------------------------------------------------------------------------ */
 
 /* Where its stubs can lie. */
@@ -309,7 +199,7 @@ static int place_stubs(struct mt_tracee *t, const char *path, struct mt_patch_ra
 }
 
 /* Made before anything is mapped: most programs have none of the functions. */
-static int plan_module(struct mt_attachment *at, struct mt_tracee *t,
+static int plan_module(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
 	const struct mt_wire_attached *a, struct mt_attached_module *m, bool is_first,
 	struct mt_err *err)
 {
@@ -321,6 +211,9 @@ static int plan_module(struct mt_attachment *at, struct mt_tracee *t,
 	options.hooks = at->place + at->image.parameters + offsetof(struct mt_wire_attached, hooks);
 	options.hook_count = a->hook_count;
 	options.stubs = m->stubs + MT_ATTACH_STUBS_OFFSET;
+	options.set = m->set;
+	options.only_hidden = m->only_hidden;
+	options.named = r->named;
 	options.no_plain_family = !is_first;
 	m->plan = mt_patch_plan_new(t, &options, &error, err);
 	if (error)
@@ -340,10 +233,11 @@ static int write_module(struct mt_attachment *at, struct mt_tracee *t, struct mt
 		return mt_fail(err, error, "the memory of the process cannot be written");
 	if ((error = mt_patch_plan_write_stubs(m->plan, err)))
 		return error;
+	a->set = m->set;
 	a->module_start = m->range.low;
 	a->module_end = m->range.high;
 	/* musl's libc calls its own free directly for its own blocks */
-	a->is_libc = is_first && begins(m->path, "libc.so") && a->find_object;
+	a->is_libc = is_first && !strncmp(mt_base_name(m->path), "libc.so", 7) && a->find_object;
 	error = mt_tracee_write(t, at->place + at->image.parameters, a,
 		offsetof(struct mt_wire_attached, hook_count));
 	if (error)
@@ -353,15 +247,15 @@ static int write_module(struct mt_attachment *at, struct mt_tracee *t, struct mt
 }
 
 /* The program may map something where the stubs were to lie. */
-static int prepare_module(struct mt_attachment *at, struct mt_tracee *t, struct mt_wire_attached *a,
-	struct mt_attached_module *m, bool is_first, struct mt_err *err)
+static int prepare_module(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
+	struct mt_wire_attached *a, struct mt_attached_module *m, bool is_first, struct mt_err *err)
 {
 	int error;
 
 	for (unsigned tries = 0; tries < PLACE_TRIES; tries++) {
-		error = plan_module(at, t, a, m, is_first, err);
+		error = plan_module(r, at, t, a, m, is_first, err);
 		if (error)
-			return !is_first && error == -ENOENT ? 0 : error;
+			return m->optional || (!is_first && error == -ENOENT) ? 0 : error;
 		error = map_code(t, m->stubs, MT_ATTACH_STUBS_SIZE, &m->stubs, err);
 		if (!error)
 			return write_module(at, t, a, m, is_first, err);
@@ -478,6 +372,13 @@ static int lead_entries(struct mt_attachment *at, struct mt_tracee *t, struct mt
 	return error;
 }
 
+static void note_patched(struct mt_recorder *r, const char *path)
+{
+	pthread_mutex_lock(&r->lock);
+	mt_carriers_note(r, r->root->header->id, path, NULL);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static int attach(struct mt_recorder *r, struct mt_attachment *at, struct mt_tracee *t,
 	struct mt_err *err)
 {
@@ -489,15 +390,18 @@ static int attach(struct mt_recorder *r, struct mt_attachment *at, struct mt_tra
 	if (!error)
 		error = tell(r, at, t, a, err);
 	if (!error)
-		error = list_modules(at, t, a, err);
+		error = mt_attach_list_modules(r, at, t, a, err);
 	if (!error)
 		error = make_segment(r, at, t, a, err);
 	if (!error)
 		error = begin_tracer(at, t, a, err);
 	for (uint32_t i = 0; i < at->module_count && !error; i++)
-		error = prepare_module(at, t, a, &at->modules[i], i == 0, err);
+		error = prepare_module(r, at, t, a, &at->modules[i], i == 0, err);
 	if (!error)
 		error = lead_entries(at, t, err);
+	for (uint32_t i = 0; i < at->module_count && !error; i++)
+		if (at->modules[i].plan)
+			note_patched(r, at->modules[i].path);
 	free(a);
 	return error;
 }

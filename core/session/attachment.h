@@ -8,7 +8,7 @@
 #include "core/session/internal.h"
 #include "core/session/patch_plan.h"
 
-#define MT_ATTACH_MODULES 4u
+#define MT_ATTACH_MODULES 16u
 /* of a mapping of stubs: a mark comes before them */
 #define MT_ATTACH_STUBS_OFFSET MT_PATCH_STUB
 #define MT_ATTACH_STUBS_SIZE (4096u + MT_PATCH_PLAN_STUBS)
@@ -21,6 +21,9 @@ struct mt_attached_module {
 	struct mt_patch_range range; /* from its first mapping to its last */
 	uint64_t stubs;              /* the mapping of them; 0: none */
 	struct mt_patch_plan *plan;
+	uint32_t set;     /* of hooks */
+	bool only_hidden; /* a library that carries another allocator inside */
+	bool optional;    /* without it, it is a blind spot */
 };
 
 struct mt_attachment {
@@ -40,6 +43,14 @@ int mt_attach_system_call(struct mt_tracee *, long number, const uint64_t argume
 	uint64_t *result, const char *what, struct mt_err *);
 int mt_attach_call(struct mt_tracee *, uint64_t function, int64_t *result, struct mt_err *);
 
+/* attach_modules.c. The path of the first module whose name begins so, and where it lies. NULL:
+ * there is none. */
+const char *mt_attach_path(const struct mt_tracee *, const char *name, uint64_t *low,
+	uint64_t *high);
+/* Lists the allocator, the library's operators of C++, what else has hooks in libc, the program,
+ * which may carry a second allocator inside, and libraries that do. */
+int mt_attach_list_modules(struct mt_recorder *, struct mt_attachment *, struct mt_tracee *,
+	struct mt_wire_attached *, struct mt_err *);
 /* Fills the list of objects (attach_objects.c). */
 void mt_attach_list_objects(const struct mt_tracee *, struct mt_wire_attached *);
 /* Whether a filter of system calls lets those through that will be made (attach_calls.c). */

@@ -3,6 +3,7 @@
 #include "core/session/image_parts.h"
 #include "core/symbol/bundled.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GROWTH_LEAST (8ull << 20)
@@ -10,31 +11,69 @@
 
 /* ---- allocators inside the program and its libraries ----------------------------------------- */
 
-/* The program's own functions may lead to hooks: then nothing of it is hidden. */
+static bool is_patched(struct mt_image *i, const char *path)
+{
+	struct mt_recorder *r = i->recorder;
+	const struct mt_carrier *c;
+	bool is;
+
+	pthread_mutex_lock(&r->lock);
+	c = mt_carriers_find(r, i->offer->segment_id, path);
+	is = c && c->patched;
+	pthread_mutex_unlock(&r->lock);
+	return is;
+}
+
+/* The functions of a module may lead to hooks: then nothing of it is hidden. */
+static void add_one(struct mt_image *i, const char *path, const char *allocator)
+{
+	uint32_t at;
+
+	/* that it calls its own malloc is said otherwise */
+	if (allocator == mt_bundled_own_malloc
+		|| !strcmp(mt_strings_get(&i->profile.strings, i->profile.info.own_allocator),
+			path))
+		return;
+	at = mt_blind_add(&i->profile, MT_BLIND_BUNDLED_ALLOCATOR, i->profile.info.pid, path, 0, 0);
+	i->profile.blind[at].detail = mt_strings_add(&i->profile.strings, allocator);
+	mt_blind_set(&i->profile, at, !is_patched(i, path), 0);
+}
+
 void mt_image_add_bundled(struct mt_image *i, const struct mt_objects *objects)
 {
-	bool patched = i->profile.info.patched != 0;
+	uint32_t patched = i->profile.info.patched;
 
 	if (patched != i->patched_told)
 		i->objects_told = 0; /* an entry that stands already stays as it is */
 	i->patched_told = patched;
-	for (; i->objects_told < objects->found_count; i->objects_told++) {
-		const struct mt_object_found *found = &objects->found[i->objects_told];
-		uint32_t at;
+	for (; i->objects_told < objects->found_count; i->objects_told++)
+		add_one(i, objects->found[i->objects_told].path,
+			objects->found[i->objects_told].allocator);
+}
 
-		/* that it calls its own malloc is said otherwise */
-		if (found->allocator == mt_bundled_own_malloc
-			|| !strcmp(mt_strings_get(&i->profile.strings,
-					   i->profile.info.own_allocator),
-				found->path))
-			continue;
-		at = mt_blind_add(&i->profile, MT_BLIND_BUNDLED_ALLOCATOR, i->profile.info.pid,
-			found->path, 0, 0);
+/* Of libraries, what the service has seen when they were opened. */
+static void add_carriers(struct mt_image *i)
+{
+	struct mt_recorder *r = i->recorder;
+	const struct mt_carrier *c;
+	char *path = NULL;
+	uint32_t at = 0;
 
-		i->profile.blind[at].detail = mt_strings_add(&i->profile.strings, found->allocator);
-		mt_blind_set(&i->profile, at,
-			!(patched && !strcmp(found->path, i->offer->program_path)), 0);
-	}
+	do {
+		const char *allocator = NULL;
+
+		pthread_mutex_lock(&r->lock);
+		c = mt_carriers_next(r, i->offer->segment_id, &at);
+		if (c && c->allocator) {
+			path = mt_strdup(c->path);
+			allocator = c->allocator;
+		}
+		pthread_mutex_unlock(&r->lock);
+		if (allocator)
+			add_one(i, path, allocator);
+		free(path);
+		path = NULL;
+	} while (c);
 }
 
 void mt_image_look_at_program(struct mt_image *i)
@@ -45,6 +84,11 @@ void mt_image_look_at_program(struct mt_image *i)
 	i->objects_told = 0; /* an entry that stands already stays as it is */
 	mt_image_add_bundled(i, &objects);
 	mt_objects_free(&objects);
+	add_carriers(i);
+	if (i->recorder->named && i->process == i->recorder->root
+		&& !atomic_load(&i->recorder->named_found))
+		mt_blind_add(&i->profile, MT_BLIND_NOT_FOUND, i->profile.info.pid,
+			i->offer->program_path, 1, 0);
 }
 
 /* ---- memory that nobody accounts for --------------------------------------------------------- */

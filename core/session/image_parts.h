@@ -29,7 +29,7 @@ struct mt_image {
 	uint32_t unsure_samples; /* in a row */
 	struct mt_look *look;    /* NULL: none was begun */
 	uint32_t objects_told;   /* of the look's, those that are blind spots by now */
-	bool patched_told;       /* whether the program's functions led to hooks then */
+	uint32_t patched_told;   /* how many functions led to hooks then */
 	uint64_t unseen_bytes;   /* the most that mt_image_weigh_growth has found */
 	uint64_t second_at, refined_at;
 	uint64_t title_at, title_every; /* when the process's title is to be looked at */

@@ -8,6 +8,7 @@
 #include "core/capture/segment.h"
 #include "core/rendezvous.h"
 #include "core/session/memory.h"
+#include "core/session/named.h"
 #include "core/session/session.h"
 #include "core/session/snapshot.h"
 
@@ -222,6 +223,7 @@ void mt_process_command(pid_t, const struct mt_buffer *arguments, char *to, size
 
 /* A segment that was given to a new image of a process, and what is known of that image. */
 struct mt_offer {
+	uint64_t segment_id; /* mt_wire_header.id */
 	struct mt_segment segment;
 	struct mt_timebase clock;
 	uint64_t start_unix_ns;
@@ -244,6 +246,10 @@ struct mt_note {
 
 struct mt_recorder {
 	const struct mt_session_options *options;
+	struct mt_named_functions *named; /* functions that the user names; NULL: none */
+	_Atomic bool named_found;         /* a module has them */
+	struct mt_carrier *carriers;      /* lock: carriers.c */
+	uint32_t carrier_count, carrier_capacity;
 	struct mt_launch launch;
 	pid_t program;
 	int report_fd, listen_fd, master_fd;
@@ -362,12 +368,37 @@ void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_w
 
 /* Answers an image that asks for patches. */
 void mt_offer_patch(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_patches *);
+/* carriers.c: modules of images that carry an allocator inside. segment: mt_wire_header.id of the
+ * image. */
+struct mt_carrier {
+	uint64_t segment;
+	char *path;
+	const char *allocator; /* NULL: not known */
+	bool patched;          /* its functions lead to hooks */
+};
+/* allocator NULL: notes that its functions were patched. */
+void mt_carriers_note(struct mt_recorder *, uint64_t segment, const char *path,
+	const char *allocator);
+void mt_carriers_inherit(struct mt_recorder *, uint64_t from, uint64_t to);
+/* NULL: there is none. What is returned holds while the lock is held. */
+const struct mt_carrier *mt_carriers_find(struct mt_recorder *, uint64_t segment, const char *path);
+/* The next of an image from *at on, which is 0 for the first. */
+const struct mt_carrier *mt_carriers_next(struct mt_recorder *, uint64_t segment, uint32_t *at);
 
-/* entries.c: into the answer, whether and where the tracer shall map stubs. */
-void mt_entries_offer(struct mt_recorder *, pid_t, struct mt_wire_reply *);
-/* Makes the entries of the program's functions lead to the hooks: all or none. fd: by which the
- * process waits. err says in one sentence why it was none. */
-int mt_entries_patch(int fd, pid_t, const struct mt_wire_patches *, struct mt_err *err);
+/* ---- entries.c ---- */
+/* Whether the tracer knows the functions of an allocator (core/symbol/bundled.h). */
+bool mt_entries_has_hooks(const char *allocator);
+/* Into the answer: a module with such an allocator that was not tried, and where the tracer shall
+ * map stubs for it. tried: MT_WIRE_TRIED_MAX beginnings of modules, 0 ends them; NULL: none. */
+void mt_entries_offer(struct mt_recorder *, pid_t, const uint64_t *tried, struct mt_wire_reply *);
+/* The same for the module at an address, whatever it is. */
+void mt_entries_place(struct mt_recorder *, pid_t, uint64_t module, struct mt_wire_reply *);
+/* Makes the entries of a module's functions lead to the hooks: all or none. fd: by which the
+ * process waits; path: of the module, for which there is room of size bytes. err says in one
+ * sentence why it was none. */
+int mt_entries_patch(struct mt_recorder *, int fd, pid_t, const struct mt_wire_patches *,
+	char *path, size_t size, struct mt_err *err);
+
 /* The process has ended, or is traced no more. Its pidfd stays open while its status is awaited. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
 void mt_offer_close_pidfd(struct mt_process *);

@@ -22,15 +22,19 @@ struct file {
 };
 
 struct mt_objects_cache {
+	const struct mt_named_functions *named;
 	pthread_mutex_t lock;
 	struct file *files;
 	uint32_t count, capacity;
 };
 
-struct mt_objects_cache *mt_objects_cache_new(void)
+const char mt_objects_named[] = "the functions that --allocator-functions names";
+
+struct mt_objects_cache *mt_objects_cache_new(const struct mt_named_functions *named)
 {
 	struct mt_objects_cache *c = mt_alloc(sizeof *c);
 
+	c->named = named;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -51,33 +55,42 @@ struct named {
 	bool is_program;
 };
 
-static const char *read_allocator(const struct named *n, int fd)
+static const char *read_one(const struct mt_objects_cache *c, const struct named *n, int fd)
 {
-	const char *allocator = mt_bundled_allocator(fd, n->is_program);
+	return c->named && mt_named_is_in(c->named, n->path) && mt_named_is_defined(c->named, fd)
+		? mt_objects_named
+		: mt_bundled_allocator(fd, n->is_program);
+}
+
+static const char *read_allocator(const struct mt_objects_cache *c, const struct named *n, int fd)
+{
+	const char *allocator = read_one(c, n, fd);
 	int debug = allocator ? -1 : mt_debug_file_open(fd, n->opened, n->path, n->pid);
 
 	if (debug >= 0) {
-		allocator = mt_bundled_allocator(debug, n->is_program);
+		allocator = read_one(c, n, debug);
 		close(debug);
 	}
 	return allocator;
 }
 
-/* Two threads may read the same file once each: the answer is the same. */
-static const char *allocator_in(struct mt_objects_cache *c, const struct named *n, int fd,
-	const struct stat *s)
+static bool remembered(struct mt_objects_cache *c, const struct named *n, const struct stat *s,
+	const char **allocator)
 {
-	const char *allocator;
+	uint32_t i;
 
 	pthread_mutex_lock(&c->lock);
-	for (uint32_t i = c->count; i-- > 0;)
-		if (is_same(&c->files[i], s, n->is_program)) {
-			allocator = c->files[i].allocator;
-			pthread_mutex_unlock(&c->lock);
-			return allocator;
-		}
+	for (i = c->count; i > 0 && !is_same(&c->files[i - 1], s, n->is_program); i--)
+		;
+	if (i)
+		*allocator = c->files[i - 1].allocator;
 	pthread_mutex_unlock(&c->lock);
-	allocator = read_allocator(n, fd);
+	return i != 0;
+}
+
+static void remember(struct mt_objects_cache *c, const struct named *n, const struct stat *s,
+	const char *allocator)
+{
 	pthread_mutex_lock(&c->lock);
 	if (c->count < FILES_MOST) {
 		MT_GROW(c->files, c->count, c->capacity);
@@ -85,7 +98,6 @@ static const char *allocator_in(struct mt_objects_cache *c, const struct named *
 			(struct file){s->st_dev, s->st_ino, s->st_ctim, n->is_program, allocator};
 	}
 	pthread_mutex_unlock(&c->lock);
-	return allocator;
 }
 
 static void add(struct mt_objects *o, const char *path, const char *allocator)
@@ -97,19 +109,34 @@ static void add(struct mt_objects *o, const char *path, const char *allocator)
 	o->found[o->found_count++] = (struct mt_object_found){mt_strdup(path), allocator};
 }
 
-/* A device or a pipe is not read, and not waited for. */
+/* A device or a pipe is not read, and not waited for. Most files are known, and not even opened.
+ * Two threads may read the same file once each: the answer is the same. */
+static const char *allocator_in(struct mt_objects_cache *c, const struct named *n)
+{
+	const char *allocator = NULL;
+	struct stat status;
+	int fd;
+
+	if (stat(n->opened, &status) < 0 || !S_ISREG(status.st_mode)
+		|| remembered(c, n, &status, &allocator))
+		return allocator;
+	fd = open(n->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+		allocator = read_allocator(c, n, fd);
+		remember(c, n, &status, allocator);
+	}
+	close(fd);
+	return allocator;
+}
+
 static void look_at_file(struct mt_objects *o, struct mt_objects_cache *c, const struct named *n)
 {
-	int fd = open(n->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	const char *allocator;
-	struct stat status;
+	const char *allocator = allocator_in(c, n);
 
-	if (fd < 0)
-		return;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)
-		&& (allocator = allocator_in(c, n, fd, &status)))
+	if (allocator)
 		add(o, n->path, allocator);
-	close(fd);
 }
 
 void mt_objects_look_at(struct mt_objects *o, struct mt_objects_cache *c, const char *path)

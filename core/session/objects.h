@@ -4,6 +4,7 @@
 #define MT_SESSION_OBJECTS_H
 
 #include "core/base/buffer.h"
+#include "core/session/named.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +13,10 @@
 /* Files that were read before, by all processes of a session: they are mostly the same. Any thread
  * may use it; it is kept to the end of the recorder. */
 struct mt_objects_cache;
-struct mt_objects_cache *mt_objects_cache_new(void);
+/* named: functions that the user names (NULL: none); borrowed. */
+struct mt_objects_cache *mt_objects_cache_new(const struct mt_named_functions *named);
+/* The allocator of a file that has those, in place of its name. */
+extern const char mt_objects_named[];
 
 /* One file with an allocator of its own. */
 struct mt_object_found {

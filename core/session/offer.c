@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +223,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, b
 		free(o);
 		return NULL;
 	}
-	o->segment.header->id = segment_id(p);
+	o->segment_id = o->segment.header->id = segment_id(p);
 	o->clock = r->clock;
 	o->start_unix_ns = r->start_unix_ns;
 	if (p != r->root || p->segments) {
@@ -267,6 +268,8 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	p->header = o->segment.header;
 	memset(p->noted, 0, sizeof p->noted);
 	*p->unpatched = '\0';
+	if (forked_from)
+		mt_carriers_inherit(r, forked_from, p->header->id);
 	o->paused = atomic_load(&r->paused);
 	o->pauses = atomic_load(&r->pauses);
 	__atomic_store_n(&p->header->turns, atomic_load(&r->turns), __ATOMIC_RELEASE);
@@ -306,7 +309,9 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 {
 	struct mt_process *p = pid > 0 ? known(r, pid) : NULL;
 	struct mt_offer *offer = NULL;
-	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, -EPERM, 0, 0};
+	struct mt_wire_reply answer = {.magic = MT_WIRE_MAGIC,
+		.version = MT_WIRE_VERSION,
+		.status = -EPERM};
 
 	if (was_withdrawn(fd))
 		return;
@@ -330,7 +335,7 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 		atomic_fetch_add(&r->root_images, 1);
 	answer.status = 0;
 	if (!q->forked_from)
-		mt_entries_offer(r, pid, &answer);
+		mt_entries_offer(r, pid, NULL, &answer);
 	reply(fd, &answer, offer->segment.fd);
 	close(offer->segment.fd);
 	offer->segment.fd = -1;
@@ -353,17 +358,33 @@ int mt_offer_attached(struct mt_recorder *r, int fd, struct mt_err *err)
 	return 0;
 }
 
-void mt_offer_patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_patches *q)
+static void patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_patches *q,
+	struct mt_wire_reply *answer)
 {
 	struct mt_process *p = mt_offer_find(r, pid);
-	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, 0, 0, 0};
 	struct mt_err err = {0};
+	char path[PATH_MAX];
 
-	answer.status = mt_entries_patch(fd, pid, q, &err);
-	if (p) {
-		pthread_mutex_lock(&r->lock);
+	answer->status = mt_entries_patch(r, fd, pid, q, path, sizeof path, &err);
+	if (!p || q->by_name)
+		return;
+	pthread_mutex_lock(&r->lock);
+	if (answer->status)
 		snprintf(p->unpatched, sizeof p->unpatched, "%.250s", err.text);
-		pthread_mutex_unlock(&r->lock);
-	}
+	else if (p->header)
+		mt_carriers_note(r, p->header->id, path, NULL);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void mt_offer_patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_patches *q)
+{
+	struct mt_wire_reply answer = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION};
+
+	if (q->hook_count)
+		patch(r, fd, pid, q, &answer);
+	if (!q->hook_count && q->module)
+		mt_entries_place(r, pid, q->module, &answer);
+	else if (!q->by_name)
+		mt_entries_offer(r, pid, q->tried, &answer);
 	reply(fd, &answer, -1);
 }

@@ -53,6 +53,8 @@ struct mt_patch_plan {
 	struct mt_patch_plan_options options;
 	struct mt_patch_range module;
 	struct mt_wire_hook hooks[MT_WIRE_HOOKS_MAX];
+	/* beside them: of the functions in the module; "": none is meant */
+	char names[MT_WIRE_HOOKS_MAX][MT_NAMED_SYMBOL];
 	const char *twice; /* a name that two functions have; NULL: none has */
 	struct entry entries[MT_WIRE_HOOKS_MAX];
 	struct mt_patch patches[MT_WIRE_HOOKS_MAX];
@@ -81,16 +83,36 @@ static bool is_plain(const struct mt_wire_hook *hook)
 	return hook->plain && strncmp(hook->name, "_Z", 2) != 0;
 }
 
+static bool is_meant(const struct mt_patch_plan *p, const struct mt_wire_hook *hook,
+	const struct mt_tracee_symbol *function)
+{
+	if (function->is_indirect || (!hook->hook[p->options.set] && !hook->only_found))
+		return false;
+	return hook->named
+		|| (!(p->options.no_plain_family && is_plain(hook))
+			&& !(p->options.only_hidden && !function->is_local)
+			&& !(hook->exported && function->is_local));
+}
+
+/* The hook of a function; the count of hooks: it has none. What the user names comes first. */
+static uint32_t hook_of(const struct mt_patch_plan *p, const char *name,
+	const struct mt_tracee_symbol *function)
+{
+	uint32_t found = p->options.hook_count;
+
+	for (uint32_t i = 0; i < p->options.hook_count; i++)
+		if (!strcmp(p->names[i], name) && is_meant(p, &p->hooks[i], function)
+			&& (found == p->options.hook_count || p->hooks[i].named))
+			found = i;
+	return found;
+}
+
 static void consider(void *context, const char *name, const struct mt_tracee_symbol *function)
 {
 	struct mt_patch_plan *p = context;
-	uint32_t hook = 0;
+	uint32_t hook = hook_of(p, name, function);
 
-	while (hook < p->options.hook_count && strcmp(p->hooks[hook].name, name) != 0)
-		hook++;
-	if (hook == p->options.hook_count || !p->hooks[hook].hook || function->is_indirect
-		|| (p->options.no_plain_family && is_plain(&p->hooks[hook]))
-		|| (p->hooks[hook].exported && function->is_local))
+	if (hook == p->options.hook_count)
 		return;
 	for (uint32_t i = 0; i < p->count; i++) {
 		struct mt_wire_hook *other = &p->hooks[p->entries[i].hook];
@@ -101,10 +123,37 @@ static void consider(void *context, const char *name, const struct mt_tracee_sym
 			return;
 		}
 		if (p->entries[i].hook == hook)
-			p->twice = p->hooks[hook].name;
+			p->twice = p->names[hook];
 	}
 	if (!p->twice && p->count < MT_WIRE_HOOKS_MAX)
 		p->entries[p->count++] = (struct entry){*function, hook, UINT64_MAX};
+}
+
+static bool has_hook(const struct mt_patch_plan *p, uint32_t hook)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->entries[i].hook == hook)
+			return true;
+	return false;
+}
+
+/* All that the user names, or none. */
+static int check_named(struct mt_patch_plan *p, struct mt_err *err)
+{
+	uint32_t missing = UINT32_MAX;
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->options.hook_count; i++) {
+		if (!p->hooks[i].named || !*p->names[i])
+			continue;
+		any |= has_hook(p, i);
+		if (!has_hook(p, i) && mt_named_is_needed(p->options.named, p->hooks[i].name))
+			missing = i;
+	}
+	return any && missing != UINT32_MAX ? mt_fail(err, -ENOTSUP,
+		       "%s has no function %s, which --allocator-functions names for %s",
+		       p->options.path, p->names[missing], p->hooks[missing].name)
+					    : 0;
 }
 
 /* Operators new and delete of a program whose malloc is a library's: the tracer sees that
@@ -140,7 +189,7 @@ static int try_patch(struct mt_patch_plan *p, const struct entry *e, bool stays,
 	uint64_t gap = e->next - e->function.address - e->function.size;
 	size_t size = e->function.size, len = size + PADDING_MOST;
 	uint8_t *code = mt_alloc(len), *file = mt_alloc(len);
-	struct mt_patch_function f = {.name = hook->name,
+	struct mt_patch_function f = {.name = p->names[e->hook],
 		.address = e->function.address,
 		.memory = code,
 		.stays = stays,
@@ -149,13 +198,13 @@ static int try_patch(struct mt_patch_plan *p, const struct entry *e, bool stays,
 	int error = mt_tracee_read(p->tracee, f.address, code, len);
 
 	if (error) {
-		error = mt_fail(err, error, "the code of %s cannot be read", hook->name);
+		error = mt_fail(err, error, "the code of %s cannot be read", f.name);
 	} else {
 		if (p->options.compare && !mt_tracee_read_file(p->tracee, f.address, file, len))
 			f.file = file;
 		f.len = size
 			+ mt_patch_padding(code + size, gap < PADDING_MOST ? gap : PADDING_MOST);
-		error = mt_patch_make(patch, &f, stub, hook->hook, err);
+		error = mt_patch_make(patch, &f, stub, hook->hook[p->options.set], err);
 	}
 	free(file);
 	free(code);
@@ -183,8 +232,13 @@ static int make_patch(struct mt_patch_plan *p, const struct entry *e, struct mt_
 	struct mt_wire_hook *hook = &p->hooks[e->hook], *other;
 	int error;
 
+	if (hook->only_found) {
+		hook->original = e->function.address;
+		patch->size = 0;
+		return 0;
+	}
 	if (e->function.size > CODE_MOST || e->function.address + e->function.size > e->next)
-		return mt_fail(err, -EFBIG, "%s has no bounds", hook->name);
+		return mt_fail(err, -EFBIG, "%s has no bounds", p->names[e->hook]);
 	error = try_patch(p, e, true, patch, stub, err);
 	hook->address = e->function.address;
 	if (!error)
@@ -243,12 +297,22 @@ static int check_code(struct mt_patch_plan *p, struct mt_err *err)
 	return error ? mt_fail(err, error, "its code cannot be read") : found ? -ENOTSUP : 0;
 }
 
+static void name_hook(struct mt_patch_plan *p, uint32_t i)
+{
+	const struct mt_wire_hook *hook = &p->hooks[i];
+
+	if (!hook->named)
+		memcpy(p->names[i], hook->name, sizeof hook->name);
+	else if (p->options.named && mt_named_is_in(p->options.named, p->options.path))
+		mt_named_symbol(p->options.named, hook->name, p->names[i]);
+}
+
 static int read_hooks(struct mt_patch_plan *p, struct mt_err *err)
 {
 	uint32_t count = p->options.hook_count;
 	int error;
 
-	if (!count || count > MT_WIRE_HOOKS_MAX
+	if (!count || count > MT_WIRE_HOOKS_MAX || p->options.set >= MT_WIRE_SETS
 		|| p->options.stubs > UINT64_MAX - MT_PATCH_PLAN_STUBS)
 		return mt_fail(err, -EPROTO, "the request for patches is damaged");
 	error = mt_tracee_read(p->tracee, p->options.hooks, p->hooks, count * sizeof *p->hooks);
@@ -258,6 +322,7 @@ static int read_hooks(struct mt_patch_plan *p, struct mt_err *err)
 		p->hooks[i].name[sizeof p->hooks[i].name - 1] = '\0';
 		p->hooks[i].original = 0;
 		p->hooks[i].shared = 0;
+		name_hook(p, i);
 	}
 	return 0;
 }
@@ -295,6 +360,8 @@ static int make_plan(struct mt_patch_plan *p, struct mt_err *err)
 	mt_patch_plan_functions(p->tracee, p->options.path, consider, p);
 	if (p->options.no_lone_operators)
 		drop_operators(p);
+	if ((error = check_named(p, err)))
+		return error;
 	if (p->twice)
 		return mt_fail(err, -ENOTSUP, "two of its functions are named %s", p->twice);
 	mt_patch_plan_functions(p->tracee, p->options.path, see_next, p);

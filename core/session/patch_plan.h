@@ -7,6 +7,7 @@
 #include "core/inject/inject.h"
 #include "core/patch/patch.h"
 #include "core/rendezvous.h"
+#include "core/session/named.h"
 
 #define MT_PATCH_PLAN_STUBS (MT_WIRE_HOOKS_MAX * MT_PATCH_STUB) /* bytes */
 
@@ -18,10 +19,13 @@ struct mt_patch_plan;
 struct mt_patch_plan_options {
 	const char *path; /* of the module's mappings; borrowed */
 	uint64_t hooks;   /* in the process: an array of mt_wire_hook */
-	uint32_t hook_count;
+	uint32_t hook_count, set;
+	const struct mt_named_functions *named; /* NULL: none are; borrowed */
 	uint64_t stubs; /* MT_PATCH_PLAN_STUBS bytes of code, which are there or will be */
 	/* leave operators new and delete alone if the module has no malloc */
 	bool no_lone_operators;
+	/* a library: leave alone what others can call, since they call another by that name */
+	bool only_hidden;
 	/* leave malloc and its family alone: the program calls another module's */
 	bool no_plain_family;
 	bool compare; /* with the module's file: somebody may have changed the process */

@@ -575,9 +575,12 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.paused = o->disabled_at_start,
-		/* before the threads that look into it, of which the service outlives us */
-		.objects = mt_objects_cache_new(),
 	};
+	/* the front has read it before */
+	if (o->allocator_functions)
+		r->named = mt_named_new(o->allocator_functions, &err);
+	/* before the threads that look into it, of which the service outlives us */
+	r->objects = mt_objects_cache_new(r->named);
 	r->notes_end = &r->notes;
 	r->unsent_end = &r->unsent;
 	pthread_mutex_lock(&r->gate);

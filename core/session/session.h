@@ -27,6 +27,8 @@ struct mt_session_options {
 	bool no_patch; /* allocators inside programs stay as they are */
 	/* the end of each process waits until the caller has looked at it (mt_session.at_end) */
 	bool leak_check;
+	/* functions of another allocator (core/session/named.h); NULL: none are named */
+	const char *allocator_functions;
 	bool no_follow;       /* executed programs get the environment that they are given */
 	bool drop_when_full;  /* do not wait for the recorder */
 	bool wait_when_full;  /* also while it stands still; neither: for 0.2 s then */

@@ -87,7 +87,7 @@ static unsigned list_hooks(void)
 		struct mt_wire_hook *hook = &mt_attached.hooks[count];
 
 		mt_text_add(hook->name, others[i].name);
-		hook->hook = (uint64_t)others[i].hook;
+		hook->hook[0] = (uint64_t)others[i].hook;
 		hook->exported = 1;
 		hook->optional = others[i].optional;
 	}
@@ -115,7 +115,7 @@ long mt_attached_lead(void)
 {
 	const struct mt_wire_attached *a = &mt_attached;
 	const struct mt_wire_hook *other = a->hooks + a->hook_count - OTHERS;
-	long count = mt_prefixed_lead(a->hooks, a->module_start, a->module_end, a->is_libc);
+	long count = mt_prefixed_lead(a->hooks, a->set, a->module_start, a->module_end, a->is_libc);
 
 	for (unsigned i = 0; i < OTHERS; i++)
 		if (other[i].original) {

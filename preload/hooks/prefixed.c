@@ -18,10 +18,18 @@
 
 enum function {
 #define X(family, symbol, shape, function) FUNCTION_##symbol,
-	MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X) FUNCTION_COUNT,
+	MT_PREFIXED_ALL(X) FUNCTION_COUNT,
 #undef X
 };
-enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_PROGRAM };
+enum family {
+	FAMILY_JE,
+	FAMILY_RJEM,
+	FAMILY_X,
+	FAMILY_MI,
+	FAMILY_TC,
+	FAMILY_PROGRAM,
+	FAMILY_NAMED
+};
 
 static const struct {
 	const char *name;
@@ -29,12 +37,14 @@ static const struct {
 } functions[FUNCTION_COUNT] = {
 #define X(family, symbol, shape, function) \
 	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_FUNCTION_##function},
-	MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X)
+	MT_PREFIXED_ALL(X)
 #undef X
 };
 
-/* of the libraries that the program was started with */
-static struct mt_found known[FUNCTION_COUNT];
+/* In the first set those of the libraries that the program was started with, unless the program has
+ * them inside itself; in the others those inside of one library each. */
+static struct mt_found known[MT_WIRE_SETS][FUNCTION_COUNT];
+static size_t (*usable_size[MT_WIRE_SETS])(const void *); /* NULL: not known */
 
 /* Functions inside the program have several names, as an operator delete that is free: what was
  * called cannot be told, and all are taken for the plain family. */
@@ -49,6 +59,7 @@ static uint64_t libc_free, libc_start, libc_end;
 /* A call under way: where the function's frame is. */
 struct call {
 	enum function which;
+	unsigned set;
 	struct mt_entry entry;
 	uintptr_t a, b, c;
 	const void *real;
@@ -77,9 +88,9 @@ void mt_prefixed_find(void)
 			continue;
 		if (first)
 			absent = false;
-		known[i].start = found.start;
-		known[i].end = found.end;
-		mt_store_release(&known[i].function, found.function);
+		known[0][i].start = found.start;
+		known[0][i].end = found.end;
+		mt_store_release(&known[0][i].function, found.function);
 	}
 }
 
@@ -95,7 +106,7 @@ static MT_COLD const struct mt_found *look_up(enum function which, uint64_t call
 static void find_real(struct call *call)
 {
 	struct mt_found local;
-	const struct mt_found *found = &known[call->which];
+	const struct mt_found *found = &known[call->set][call->which];
 
 	if (!mt_load_acquire(&found->function))
 		found = look_up(call->which, call->entry.pc, &local);
@@ -231,12 +242,22 @@ static void *forward(struct mt_thread_state *t, const struct call *call)
 	return p;
 }
 
+static size_t usable_of(const struct call *call, const void *p, size_t size)
+{
+	size_t (*ask)(const void *) = mt_load_acquire(&usable_size[call->set]);
+
+	if (mt_likely(!ask) || functions[call->which].family != FAMILY_NAMED
+		|| mt_tracer.usable_rule == MT_USABLE_NONE)
+		return mt_allocator_usable_of(call->real, p, size);
+	return ask(p);
+}
+
 static void record(struct mt_thread_state *t, const struct call *call, enum mt_record_type type,
 	void *p, size_t size)
 {
 	if (call->real)
 		mt_event_block(t, call->asker, call->function, type, (uint64_t)p, size,
-			mt_allocator_usable_of(call->real, p, size));
+			usable_of(call, p, size));
 	else if (type == MT_RECORD_ALLOC)
 		mt_event_allocation(t, call->asker, call->function, p, size);
 	else
@@ -454,11 +475,12 @@ static void *called(struct call *call)
 	}
 }
 
-#define HOOK(linkage, symbol) \
-	linkage void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+#define HOOK(linkage, symbol, name, number) \
+	linkage void *name(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
 		struct call call; /* called() fills in the rest: to clear it first is dear */ \
 		call.which = FUNCTION_##symbol; \
+		call.set = number; \
 		call.entry = MT_ENTRY(); \
 		call.a = a; \
 		call.b = b; \
@@ -467,44 +489,62 @@ static void *called(struct call *call)
 	}
 #define X(family, symbol, shape, function) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
-	HOOK(MT_EXPORT, symbol)
+	HOOK(MT_EXPORT, symbol, symbol, 0)
 MT_PREFIXED(X)
 #undef X
-#define X(family, symbol, shape, function) HOOK(static, symbol)
+#define X(family, symbol, shape, function) HOOK(static, symbol, symbol, 0)
 MT_PREFIXED_PROGRAM(X)
+MT_PREFIXED_NAMED(X)
+#undef X
+#define X(family, symbol, shape, function) \
+	HOOK(static, symbol, symbol##_1, 1) \
+	HOOK(static, symbol, symbol##_2, 2) \
+	HOOK(static, symbol, symbol##_3, 3)
+MT_PREFIXED_ALL(X)
 #undef X
 
-/* ---- functions inside the program ------------------------------------------------------------ */
+/* ---- functions inside of modules ------------------------------------------------------------- */
+
+static const char *name_of(int i)
+{
+	size_t prefix = functions[i].family == FAMILY_PROGRAM ? sizeof MT_PROGRAM_PREFIX - 1
+		: functions[i].family == FAMILY_NAMED
+		? sizeof MT_NAMED_PREFIX - 1
+		: 0;
+
+	return functions[i].name + prefix;
+}
 
 unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
 {
-	static void *(*const own[])(uintptr_t, uintptr_t, uintptr_t) = {
-#define X(family, symbol, shape, function) symbol,
-		MT_PREFIXED(X) MT_PREFIXED_PROGRAM(X)
+	static void *(*const own[][MT_WIRE_SETS])(uintptr_t, uintptr_t, uintptr_t) = {
+#define X(family, symbol, shape, function) {symbol, symbol##_1, symbol##_2, symbol##_3},
+		MT_PREFIXED_ALL(X)
 #undef X
 	};
+	struct mt_wire_hook *usable = &hooks[FUNCTION_COUNT];
 
-	_Static_assert(FUNCTION_COUNT <= MT_WIRE_HOOKS_MAX, "the recorder reads no more");
+	_Static_assert(FUNCTION_COUNT < MT_WIRE_HOOKS_MAX, "the recorder reads no more");
 	for (int i = 0; i < FUNCTION_COUNT; i++) {
-		const char *name = functions[i].name;
-
-		if (functions[i].family == FAMILY_PROGRAM)
-			name += sizeof MT_PROGRAM_PREFIX - 1;
-		mt_text_add(hooks[i].name, name);
-		hooks[i].hook = (uint64_t)own[i];
+		mt_text_add(hooks[i].name, name_of(i));
+		for (unsigned set = 0; set < MT_WIRE_SETS; set++)
+			hooks[i].hook[set] = (uint64_t)own[i][set];
 		hooks[i].function = functions[i].function;
 		hooks[i].plain = functions[i].family == FAMILY_PROGRAM;
+		hooks[i].named = functions[i].family == FAMILY_NAMED;
 		hooks[i].exported =
 			functions[i].family == FAMILY_PROGRAM || functions[i].family == FAMILY_X;
 		/* callers are bound to a library's function of this name already */
-		if (known[i].function)
-			hooks[i].hook = 0;
+		if (known[0][i].function)
+			hooks[i].hook[0] = 0;
 	}
-	return FUNCTION_COUNT;
+	mt_text_add(usable->name, "usable_size");
+	usable->named = usable->only_found = 1;
+	return FUNCTION_COUNT + 1;
 }
 
-unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint64_t end,
-	bool is_libc)
+unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, unsigned set, uint64_t start,
+	uint64_t end, bool is_libc)
 {
 	unsigned count = 0;
 
@@ -514,12 +554,16 @@ unsigned mt_prefixed_lead(const struct mt_wire_hook *hooks, uint64_t start, uint
 		libc_end = end;
 	}
 
+	if (hooks[FUNCTION_COUNT].original)
+		mt_store_release(&usable_size[set], (void *)hooks[FUNCTION_COUNT].original);
 	for (int i = 0; i < FUNCTION_COUNT; i++) {
+		struct mt_found *found = &known[set][i];
+
 		if (!hooks[i].original)
 			continue;
-		known[i].start = start;
-		known[i].end = end;
-		mt_store_release(&known[i].function, (void *)hooks[i].original);
+		found->start = start;
+		found->end = end;
+		mt_store_release(&found->function, (void *)hooks[i].original);
 		if (functions[i].family == FAMILY_PROGRAM)
 			mt_allocator_led();
 		one_family = one_family || hooks[i].shared;

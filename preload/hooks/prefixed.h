@@ -12,9 +12,10 @@
 void mt_prefixed_find(void);
 /* The names and hooks of all functions, for entries that shall lead here. Returns how many. */
 unsigned mt_prefixed_hooks(struct mt_wire_hook *);
-/* Entries of functions of one object lead here now: those of the same list that have an original.
- * is_libc: the object is the C library. Returns how many. */
-unsigned mt_prefixed_lead(const struct mt_wire_hook *, uint64_t start, uint64_t end, bool is_libc);
+/* Entries of functions of one object lead to this set of hooks now: those of the same list that
+ * have an original. is_libc: the object is the C library. Returns how many. */
+unsigned mt_prefixed_lead(const struct mt_wire_hook *, unsigned set, uint64_t start, uint64_t end,
+	bool is_libc);
 
 /* What a function does: where its size stands, and the block that it ends. */
 enum mt_shape {
@@ -127,6 +128,19 @@ enum mt_shape {
 	X(PROGRAM, mt_program__ZdaPvSt11align_val_t, FREE, DELETE_ARRAY) \
 	X(PROGRAM, mt_program__ZdaPvmSt11align_val_t, FREE, DELETE_ARRAY) \
 	X(PROGRAM, mt_program__ZdaPvSt11align_val_tRKSt9nothrow_t, FREE, DELETE_ARRAY)
+
+/* What the user names: only entries lead to these. */
+#define MT_NAMED_PREFIX "mt_named_"
+#define MT_PREFIXED_NAMED(X) \
+	MT_PREFIXED_C(X, NAMED, mt_named_) \
+	X(NAMED, mt_named_reallocarray, RESIZE_PRODUCT, REALLOCARRAY)
+
+#define MT_PREFIXED_INSIDE(X) \
+	MT_PREFIXED_PROGRAM(X) \
+	MT_PREFIXED_NAMED(X)
+#define MT_PREFIXED_ALL(X) \
+	MT_PREFIXED(X) \
+	MT_PREFIXED_INSIDE(X)
 
 /* What is exported. */
 #define MT_PREFIXED(X) \

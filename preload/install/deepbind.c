@@ -12,6 +12,7 @@
 
 #include "preload/base/installed.h"
 #include "preload/base/sys.h"
+#include "preload/install/patched.h"
 #include "preload/segment/segment.h"
 #include "preload/symbols/find.h"
 
@@ -158,6 +159,8 @@ void mt_before_dlopen(const char *path, int flags)
 {
 	/* not by dlsym: the program's own may have come here to find the real one */
 	mt_find_once("dlopen", &mt_real_dlopen);
+	if (may_bind(path, flags))
+		mt_patched_watch();
 	lead_deep(path, flags);
 }
 

@@ -33,7 +33,7 @@ static struct {
 	uint64_t network;
 	uint32_t uid;
 	bool trusted;               /* uid is that of the recorder that answered */
-	uint64_t stubs, stub_bytes; /* of its answer */
+	struct mt_wire_reply offer; /* its answer: what is to be patched */
 } session;
 
 /* One decimal and the point behind it. 0: there is none. */
@@ -237,8 +237,7 @@ static int receive(int fd)
 			mt_sys1(SYS_close, memory);
 		return reply.status < 0 ? reply.status : -EPROTO;
 	}
-	session.stubs = reply.stubs;
-	session.stub_bytes = reply.stub_bytes;
+	session.offer = reply;
 	return memory;
 }
 
@@ -327,7 +326,7 @@ int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 		return forked_from ? -ENOENT : -EAGAIN;
 	if (!session.len && (result = read_session()) < 0)
 		return result;
-	session.stub_bytes = 0;
+	session.offer = (struct mt_wire_reply){0};
 	result = begin_talk(&talk);
 	if (result < 0)
 		return result;
@@ -336,21 +335,25 @@ int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 	return result;
 }
 
-void mt_rendezvous_stubs(uint64_t *at, uint64_t *bytes)
+struct mt_wire_reply mt_rendezvous_offer(void)
 {
-	*at = session.stubs;
-	*bytes = session.stub_bytes;
+	return session.offer;
 }
 
-void mt_rendezvous_patches(struct mt_wire_patches *request)
+bool mt_rendezvous_patches(struct mt_wire_patches *request, struct mt_wire_reply *reply)
 {
 	struct talk talk;
+	bool answered = false;
 
 	request->magic = MT_WIRE_PATCHES_MAGIC;
 	request->version = MT_WIRE_VERSION;
-	if (begin_talk(&talk) < 0)
-		return;
-	if (send_request(&talk, request, sizeof *request, request->token) == 0)
-		wait_for(talk.fd, POLLIN, &talk.recorder, &talk.patience);
+	if (!session.len || begin_talk(&talk) < 0)
+		return false;
+	if (send_request(&talk, request, sizeof *request, request->token) == 0
+		&& wait_for(talk.fd, POLLIN, &talk.recorder, &talk.patience) == 0)
+		answered = mt_sys6(SYS_recvfrom, talk.fd, reply, sizeof *reply, MSG_DONTWAIT, 0, 0)
+				== sizeof *reply
+			&& reply->magic == MT_WIRE_MAGIC && reply->version == MT_WIRE_VERSION;
 	mt_sys1(SYS_close, talk.fd);
+	return answered;
 }

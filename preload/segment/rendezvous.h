@@ -25,10 +25,10 @@ bool mt_rendezvous_library(char path[MT_RENDEZVOUS_PATH]);
 /* Tells whether a program that this process executed now would find the recorder. */
 bool mt_rendezvous_is_reached(void);
 
-/* What the recorder's last answer said of stubs. *bytes 0: none are wanted. */
-void mt_rendezvous_stubs(uint64_t *at, uint64_t *bytes);
+/* What the recorder's answer to the last request for a segment said of a module to patch. */
+struct mt_wire_reply mt_rendezvous_offer(void);
 /* Sends the request, whose token and version it fills in, and waits for the answer, for a bounded
- * time. Afterwards the connection is closed. */
-void mt_rendezvous_patches(struct mt_wire_patches *);
+ * time. Afterwards the connection is closed. False: no answer came. */
+bool mt_rendezvous_patches(struct mt_wire_patches *, struct mt_wire_reply *);
 
 #endif

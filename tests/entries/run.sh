@@ -106,4 +106,99 @@ rm -f t.dat.*
 "$memtui" record -f -o t.dat -- ./ambiguous truth >out 2>err
 say "two functions with one name: none is patched" "$(is "$(seen t.dat)" "allocated 0 0
 live 0 0")$(is "$(blind t.dat)" "bundled allocator")"
+
+# ---- libraries: loaded at the start, opened, closed and opened again; several at once; other names ----
+library() { # NAME FLAGS...: lib NAME.so
+	local name=$1
+	shift
+	gcc -g -O1 -fPIC -shared -fno-builtin "$@" -o "lib$name.so" "$here/library.c" || not_ok "$name" "cannot be built"
+}
+library one
+library two -O2
+library three -O0 -fcf-protection=full
+library four
+library named -DNAMED
+gcc -g -O1 -pthread -o host "$here/host.c" -ldl
+# one that is there at the start begins before the tracer does: its constructor would not be seen
+library quiet -DQUIET
+gcc -g -O1 -pthread -DLINKED -o linked "$here/host.c" ./libquiet.so
+counted() { # TRACE: what the trace says of the libraries
+	"$memtui" groups --format json --no-builtin-suppressions "$1" 2>err | python3 -c 'import json, sys
+groups = [g["all"] for g in json.load(sys.stdin) if g["backtrace"] and any(f["function"] in ("work", "begin") for f in g["backtrace"])]
+print("allocated", sum(g["allocated_count"] for g in groups), sum(g["size"] for g in groups))
+print("live", sum(g["leaked_count"] for g in groups))'
+}
+library_case() { # NAME BLIND PROGRAM...
+	local name=$1 reasons=$2
+	shift 2
+	rm -f t.dat*
+	timeout 60 "$memtui" record -f -o t.dat "${extra[@]}" -- "$@" >out 2>err || not_ok "$name" "status $?: $(cat err)"
+	say "$name" "$(is "$(counted t.dat)" "$(cat out)")$(is "$(blind t.dat)" "$reasons")"
+}
+extra=()
+library_case "a library that is loaded at the start" "" ./linked
+library_case "libraries that are opened, while threads run" "" ./host ./libone.so ./libtwo.so ./libthree.so
+library_case "a library that is closed and opened again" "" ./host ./libone.so - ./libone.so - ./libtwo.so - ./libone.so - \
+	./libthree.so - ./libfour.so
+library_case "a library beside one that was there" "" ./linked ./libtwo.so
+rm -f t.dat*
+"$memtui" record -f -o t.dat -- ./host ./libone.so ./libtwo.so ./libthree.so ./libfour.so >out 2>err
+say "one library more than there are hooks for: it is said" "$(is "$(blind t.dat)" "bundled allocator")"
+extra=(--allocator-functions "malloc=arena_get calloc=arena_zero realloc=arena_grow free=arena_put usable_size=arena_size")
+library_case "functions that are named, in a library" "" ./host ./libnamed.so
+extra=(--allocator-functions "prefix=arena_ malloc=arena_get free=arena_put realloc=arena_grow object=named")
+library_case "functions of a library that is named" "" ./host ./libone.so ./libnamed.so
+objcopy --only-keep-debug libnamed.so libnamed.so.debug && objcopy --strip-all --add-gnu-debuglink=libnamed.so.debug libnamed.so
+library_case "functions that only the debug file names" "" ./host ./libnamed.so
+"$memtui" record -f -o t.dat --allocator-functions "malloc=arena_get free=no_such" -- ./host ./libnamed.so >out 2>err
+say "a function that is missing: none is patched, and it is said" "$(is "$(counted t.dat)" "allocated 0 0
+live 0")$(is "$(blind t.dat)" "bundled allocator")$("$memtui" info t.dat | grep -qF "has no function no_such, which" || "$memtui" info t.dat)"
+"$memtui" record -f -o t.dat --allocator-functions "malloc=nowhere free=no_such" -- ./host ./libone.so >out 2>err
+say "functions that no module has: it is said" "$(is "$(blind t.dat)" "functions not found")"
+
+outstanding() { # OPTIONS...: what leaks says of the library's blocks
+	rm -f l.dat
+	"$memtui" leaks --combined-only --output l.dat "$@" -- ./host ./libnamed.so >leaks.out 2>leaks.err
+	counted l.dat | sed -n 2p
+}
+want=$(./host ./libnamed.so | sed -n 2p)
+say "leaks --allocator-functions" "$(is "$(outstanding "${extra[@]}")" "$want")"
+library prefixed -DNAMED -Darena_get=pre_malloc -Darena_put=pre_free -Darena_zero=pre_calloc -Darena_grow=pre_realloc
+mv libprefixed.so libnamed.so
+say "leaks -O --symbols-prefix" "$(is "$(outstanding -O named --symbols-prefix pre_)" "$want")"
+say "leaks -O of another library" "$(is "$(outstanding -O other --symbols-prefix pre_)" "live 0")"
+library named -DNAMED
+
+# ---- the same in processes that run ----
+attached_case() { # NAME PROGRAM...: the program says that it is ready, and waits
+	local name=$1 process line why=
+	shift
+	rm -f t.dat* in out2
+	mkfifo in out2
+	"$@" <in >out2 2>process.err &
+	process=$!
+	exec 6>in 7<out2
+	read -rt 60 line <&7
+	"$memtui" record -f -p "$process" -o t.dat "${extra[@]}" >err 2>&1 </dev/null &
+	front=$!
+	has_begun() { grep -qs '^memtui: recording process' err || ! kill -0 "$front" 2>/dev/null; }
+	until_true has_begun
+	echo >&6
+	cat <&7 >out
+	exec 6>&- 7<&-
+	wait "$process" || why="the program ended with $?; "
+	wait "$front" || why+="the recording ended with $?: $(cat err)"
+	say "$name" "$why$(is "$(counted t.dat)" "$(cat out)")$(is "$(blind t.dat)" "")"
+}
+library quiet_named -DQUIET -DNAMED
+gcc -g -O1 -pthread -DLINKED -o linked_named "$here/host.c" ./libquiet_named.so
+extra=()
+attached_case "attached: a library with an allocator" ./linked -w
+extra=(--allocator-functions "malloc=arena_get calloc=arena_zero realloc=arena_grow free=arena_put usable_size=arena_size")
+attached_case "attached: functions that are named" ./linked_named -w
+sleep 1000 &
+sleeper=$!
+"$memtui" record -f -p $sleeper -o t.dat "${extra[@]}" >err 2>&1
+say "attached: functions that no module has are refused" "$(is $? 1)$(grep -qF "no module of the process has the functions" err || cat err)"
+kill $sleeper
 exit $bad

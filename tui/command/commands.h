@@ -198,6 +198,10 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
 		"redraw new data N times per second (default: 4, over SSH 1)", \
 		"1..60"}
+#define MT_OPTION_FUNCTIONS \
+	{0, "allocator_functions", "LIST", MT_OPTION_TEXT, MT_OPTION_AT(allocator_functions), \
+		"also record an allocator's functions: 'malloc=NAME free=NAME calloc=NAME', " \
+		"'prefix=je_', 'object=LIB'", NULL}
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
 		"trace file; %e: program, %t: Unix time, %p: process, %n: unique number; " \
@@ -224,12 +228,12 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"do not put LD_PRELOAD and MEMTUI_SESSION back where a program such as env -i " \
 		"removes them; what it starts is then not recorded", NULL}, \
 	{0, "no_patch", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_patch), \
-		"do not record allocators that a program carries inside itself", NULL}, \
+		"leave allocators inside programs and libraries alone", NULL}, \
+	MT_OPTION_FUNCTIONS, \
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
-		"start paused, until the program calls memtui_resume (memtui.h)", NULL}, \
+		"start paused, until memtui_resume (memtui.h) is called", NULL}, \
 	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
-		"do not read or keep the names of functions in MEMTUI_CACHE", \
-		NULL}, \
+		"keep and read no names of functions in MEMTUI_CACHE", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \

@@ -2,6 +2,7 @@
 
 #include "core/capture/import.h"
 #include "core/query/filter_match.h"
+#include "core/session/named.h"
 #include "tui/command/environment.h"
 
 #include <errno.h>
@@ -46,7 +47,14 @@ static const struct mt_option options[] = {
 	{'Z', "max_size", "SIZE", MT_OPTION_TEXT, MT_OPTION_AT(block_max_size),
 		"only blocks of at most this size", NULL},
 	{'O', "obj", "OBJECT", MT_OPTION_TEXT, MT_OPTION_AT(object),
-		"record the allocator functions of this object; not possible yet", NULL},
+		"also record malloc, free and so on of this library or program: its path, or foo "
+		"for libfoo.so",
+		NULL},
+	{0, "symbols_prefix", "PREFIX", MT_OPTION_TEXT, MT_OPTION_AT(symbols_prefix),
+		"also record functions whose names are those of the C library behind this prefix, "
+		"as je_malloc; with --obj those of this object",
+		NULL},
+	MT_OPTION_FUNCTIONS,
 	{0, "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
 		"with --command: the trace file, as with record (default: memtui_%e_%t_%p.dat)",
 		NULL},
@@ -123,11 +131,36 @@ static int check_options(const struct mt_arguments *a, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"--sample-rate: memtui records every allocation and cannot leave any out "
 			"yet; omit it");
-	if (a->object)
+	if ((a->object || a->symbols_prefix) && a->allocator_functions)
 		return mt_fail(err, -EINVAL,
-			"--obj: memtui cannot be told of other allocator functions yet; it records "
-			"those of the C library and of known allocators");
+			"--allocator-functions and --%s exclude each other; write %s= into its "
+			"list",
+			a->object ? "obj" : "symbols-prefix", a->object ? "object" : "prefix");
 	return 0;
+}
+
+/* What memleak calls -O and --symbols-prefix, as --allocator-functions has it. c is memleak's name
+ * of the C library, which is recorded anyway. */
+static int name_functions(struct mt_memleak *c, const struct asked *asked, struct mt_err *err)
+{
+	const struct mt_arguments *a = c->arguments;
+	const char *object = a->object && strcmp(a->object, "c") != 0 ? a->object : NULL;
+	struct mt_named_functions *named;
+
+	if (a->allocator_functions)
+		c->functions = mt_strdup(a->allocator_functions);
+	else if (object || a->symbols_prefix)
+		c->functions = mt_format("prefix=%s%s%s",
+			a->symbols_prefix ? a->symbols_prefix : "", object ? " object=" : "",
+			object ? object : "");
+	if (!c->functions)
+		return 0;
+	if (asked->trace)
+		return mt_fail(err, -EINVAL,
+			"a trace holds what was recorded; name allocator functions when recording");
+	named = mt_named_new(c->functions, err);
+	mt_named_free(named);
+	return named ? 0 : -EINVAL;
 }
 
 static int read_numbers(struct mt_memleak *c, const struct asked *asked, struct mt_err *err)
@@ -160,7 +193,7 @@ static int understand(struct mt_memleak *c, struct asked *asked, const struct mt
 	if (take_operands(asked, a, err) < 0 || check_targets(a, asked, err) < 0
 		|| check_options(a, err) < 0)
 		return err->code;
-	return read_numbers(c, asked, err);
+	return read_numbers(c, asked, err) < 0 ? err->code : name_functions(c, asked, err);
 }
 
 /* Both sizes are inclusive, as memleak has them. NULL on error. */
@@ -211,12 +244,17 @@ static int watch_process(struct mt_memleak *c, pid_t pid, struct mt_err *err)
 	found = mt_command_recording_of(entries, count, pid, &process);
 	char *path = found ? NULL : mt_import_of_process(pid, &inherited);
 
-	if (found)
+	if ((found || path) && c->functions)
+		status = mt_fail(err, -EBUSY,
+			"process %d is recorded already; allocator functions are named when the "
+			"recording begins",
+			(int)pid);
+	else if (found)
 		memcpy(session, found->name, sizeof session);
 	else if (!path && (status = mt_session_check_attach(pid, err)) >= 0)
 		status = watch_attached(c, pid, err);
 	free(entries);
-	if (path)
+	if (path && status >= 0)
 		status = mt_memleak_watch_file(c, path, pid, err);
 	free(path);
 	return status < 0 || !*session ? status
@@ -299,6 +337,7 @@ static int watch_new(struct mt_memleak *c, pid_t pid, char *const *program, stru
 	with.pid = (uint64_t)pid;
 	with.operands = program;
 	with.cache = cache;
+	with.allocator_functions = c->functions;
 	mt_command_session_options(&session_options, &library, &with);
 	session_options.watched = true;
 	int status = mt_session_start(&session, &session_options, err);

@@ -12,6 +12,7 @@ struct mt_memleak {
 	struct mt_filter *filter;
 	uint64_t interval_ns, most; /* most reports; 0: any number */
 	bool interval_given;
+	char *functions; /* of another allocator, as --allocator-functions has them; or NULL */
 	uint64_t printed;
 	struct mt_outstanding found;
 	struct mt_memleak_calls {

@@ -147,4 +147,5 @@ void mt_memleak_free(struct mt_memleak *c)
 	mt_outstanding_free(&c->found);
 	mt_memleak_forget_calls(c);
 	mt_filter_free(c->filter);
+	free(c->functions);
 }

@@ -51,7 +51,8 @@ struct mt_arguments {
 	bool strict;
 	/* leaks: as memleak has them */
 	uint64_t older_ms, sample_rate;
-	const char *program_line, *object, *min_size, *block_max_size;
+	const char *program_line, *object, *symbols_prefix, *min_size, *block_max_size;
+	const char *allocator_functions; /* of another allocator: core/session/named.h */
 	bool show_blocks, show_calls, combined, missing_frees;
 	const char *verdicts; /* leak-check: which are shown */
 	bool no_copy, leak_check;

@@ -1,6 +1,7 @@
 #include "tui/command/commands.h"
 
 #include "core/query/filter_match.h"
+#include "core/session/named.h"
 #include "tui/terminal/theme.h"
 
 #include <errno.h>
@@ -132,11 +133,25 @@ static int check_attach(const struct mt_arguments *arguments, struct mt_err *err
 	return 0;
 }
 
+static int check_functions(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_named_functions *named;
+
+	if (arguments->no_patch)
+		return mt_fail(err, -EINVAL,
+			"--no-patch and --allocator-functions exclude each other");
+	named = mt_named_new(arguments->allocator_functions, err);
+	mt_named_free(named);
+	return named ? 0 : -EINVAL;
+}
+
 int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
 	struct mt_err *err)
 {
 	if (attaches && check_attach(arguments, err) < 0)
 		return err->code;
+	if (arguments->allocator_functions && check_functions(arguments, err) < 0)
+		return -EINVAL;
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
 		return mt_fail(err, -EINVAL, "--%s: only with --report",
 			arguments->outfile          ? "outfile"
@@ -181,6 +196,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.no_follow = arguments->no_follow,
 		.leak_check = arguments->leak_check,
 		.no_patch = arguments->no_patch,
+		.allocator_functions = arguments->allocator_functions,
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.wait_when_full = arguments->on_full && !strcmp(arguments->on_full, "wait"),
