@@ -487,12 +487,14 @@ static void *called(struct call *call)
 		call.c = c; \
 		return called(&call); \
 	}
+/* A program that exports a function of this name comes before ours: by symbol##_0 ours is meant. */
 #define X(family, symbol, shape, function) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
-	HOOK(MT_EXPORT, symbol, symbol, 0)
+	HOOK(MT_EXPORT, symbol, symbol, 0) \
+	extern __typeof__(symbol) symbol##_0 __attribute__((alias(#symbol), visibility("hidden")));
 MT_PREFIXED(X)
 #undef X
-#define X(family, symbol, shape, function) HOOK(static, symbol, symbol, 0)
+#define X(family, symbol, shape, function) HOOK(static, symbol, symbol##_0, 0)
 MT_PREFIXED_PROGRAM(X)
 MT_PREFIXED_NAMED(X)
 #undef X
@@ -518,7 +520,7 @@ static const char *name_of(int i)
 unsigned mt_prefixed_hooks(struct mt_wire_hook *hooks)
 {
 	static void *(*const own[][MT_WIRE_SETS])(uintptr_t, uintptr_t, uintptr_t) = {
-#define X(family, symbol, shape, function) {symbol, symbol##_1, symbol##_2, symbol##_3},
+#define X(family, symbol, shape, function) {symbol##_0, symbol##_1, symbol##_2, symbol##_3},
 		MT_PREFIXED_ALL(X)
 #undef X
 	};

@@ -20,6 +20,8 @@
 #define je_sdallocx free_of_size
 #define FUNCTION __attribute__((noinline, noipa))
 void free_of_size(void *p, size_t size, int flags);
+#elif defined EXPORTED
+#define FUNCTION __attribute__((noinline, noipa))
 #else
 #define FUNCTION __attribute__((visibility("hidden"), noinline, noipa))
 #endif

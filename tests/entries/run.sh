@@ -19,7 +19,7 @@ blind() { "$memtui" info --format json "$1" | python3 -c 'import json, sys
 print(",".join(b["reason"] for b in json.load(sys.stdin)["blind"]))'; }
 
 number=0
-for options in "-O2 -DOWN" "-Os -DOWN -no-pie -fno-pie" "-O0" "-O1 -fcf-protection=full" "-O2" "-O3 -fcf-protection=none" "-Os -fno-pie -no-pie"; do
+for options in "-O2 -DOWN" "-Os -DOWN -no-pie -fno-pie" "-O0" "-O1 -fcf-protection=full" "-O2" "-O3 -fcf-protection=none" "-O2 -DEXPORTED -rdynamic" "-Os -fno-pie -no-pie"; do
 	number=$((number + 1))
 	gcc -g $options -fno-builtin -pthread -o bundled$number "$here/bundled.c" || { not_ok "$options" "cannot be built"; continue; }
 	rm -f t.dat*
