@@ -28,6 +28,18 @@ void mt_carriers_note(struct mt_recorder *r, uint64_t segment, const char *path,
 		c->patched = true;
 }
 
+void mt_carriers_refuse(struct mt_recorder *r, uint64_t segment, const char *path, const char *why)
+{
+	struct mt_carrier *c = find(r, segment, path);
+
+	/* a process that cannot be opened: it is the first that is not patched */
+	for (uint32_t i = 0; i < r->carrier_count && !c && !*path; i++)
+		if (r->carriers[i].segment == segment && !r->carriers[i].patched)
+			c = &r->carriers[i];
+	if (c && !c->why)
+		c->why = mt_strdup(why);
+}
+
 /* A forked child has them in its copy of the memory. */
 void mt_carriers_inherit(struct mt_recorder *r, uint64_t from, uint64_t to)
 {
@@ -40,6 +52,8 @@ void mt_carriers_inherit(struct mt_recorder *r, uint64_t from, uint64_t to)
 			mt_carriers_note(r, to, c.path, c.allocator);
 		if (c.patched)
 			mt_carriers_note(r, to, c.path, NULL);
+		if (c.why)
+			mt_carriers_refuse(r, to, c.path, c.why);
 	}
 }
 

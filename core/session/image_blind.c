@@ -51,6 +51,21 @@ void mt_image_add_bundled(struct mt_image *i, const struct mt_objects *objects)
 			objects->found[i->objects_told].allocator);
 }
 
+void mt_image_find_refusal(struct mt_image *i)
+{
+	struct mt_recorder *r = i->recorder;
+	const struct mt_carrier *c;
+	uint32_t at = 0;
+
+	if (i->profile.info.unpatched)
+		return;
+	pthread_mutex_lock(&r->lock);
+	while ((c = mt_carriers_next(r, i->offer->segment_id, &at)))
+		if (c->why && !c->patched)
+			i->profile.info.unpatched = mt_strings_add(&i->profile.strings, c->why);
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* Of libraries, what the service has seen when they were opened. */
 static void add_carriers(struct mt_image *i)
 {
@@ -59,6 +74,7 @@ static void add_carriers(struct mt_image *i)
 	char *path = NULL;
 	uint32_t at = 0;
 
+	mt_image_find_refusal(i);
 	do {
 		const char *allocator = NULL;
 

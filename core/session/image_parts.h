@@ -73,6 +73,8 @@ void mt_image_take_turn(void *image);
 void mt_image_add_bundled(struct mt_image *, const struct mt_objects *);
 /* The same of the program's own file, once the process may be gone: in any thread. */
 void mt_image_look_at_program(struct mt_image *);
+/* Why functions of a module were not patched, once it is known. */
+void mt_image_find_refusal(struct mt_image *);
 /* After a look at the process's memory: has it grown while the hooks saw nothing? */
 void mt_image_weigh_growth(struct mt_image *, const struct mt_objects *);
 

@@ -52,17 +52,9 @@ static void meet_allocators(struct mt_image *i)
 /* Whether the entries of the program's functions lead to hooks, or why not. */
 static void meet_patches(struct mt_image *i)
 {
-	struct mt_info *info = &i->profile.info;
-	char why[sizeof i->process->unpatched] = "";
-
-	info->patched = (uint32_t)__atomic_load_n(&i->segment.header->patched, __ATOMIC_RELAXED);
-	if (info->patched || info->unpatched)
-		return;
-	pthread_mutex_lock(&i->recorder->lock);
-	if (i->process->header == i->segment.header)
-		memcpy(why, i->process->unpatched, sizeof why);
-	pthread_mutex_unlock(&i->recorder->lock);
-	info->unpatched = *why ? mt_strings_add(&i->profile.strings, why) : 0;
+	i->profile.info.patched =
+		(uint32_t)__atomic_load_n(&i->segment.header->patched, __ATOMIC_RELAXED);
+	mt_image_find_refusal(i);
 }
 
 void mt_image_meet_new(struct mt_image *i)

@@ -165,7 +165,6 @@ struct mt_process {
 	char command[256];    /* lock: of its present image */
 	bool alive;           /* lock: traced, and not known to have ended */
 	int wait_status;      /* lock: once it has ended */
-	char unpatched[256];  /* lock: why its functions were not patched; "": no reason */
 	_Atomic bool awaited; /* its status may be known once it is reaped: its trace waits */
 	/* lock: its last image, as of a moment ago; NULL: none yet */
 	struct mt_session_process *shown;
@@ -375,10 +374,13 @@ struct mt_carrier {
 	char *path;
 	const char *allocator; /* NULL: not known */
 	bool patched;          /* its functions lead to hooks */
+	char *why;             /* they do not; NULL: no reason */
 };
 /* allocator NULL: notes that its functions were patched. */
 void mt_carriers_note(struct mt_recorder *, uint64_t segment, const char *path,
 	const char *allocator);
+/* Why they were not. */
+void mt_carriers_refuse(struct mt_recorder *, uint64_t segment, const char *path, const char *why);
 void mt_carriers_inherit(struct mt_recorder *, uint64_t from, uint64_t to);
 /* NULL: there is none. What is returned holds while the lock is held. */
 const struct mt_carrier *mt_carriers_find(struct mt_recorder *, uint64_t segment, const char *path);

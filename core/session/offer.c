@@ -267,7 +267,6 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	memcpy(p->command, o->command, sizeof p->command);
 	p->header = o->segment.header;
 	memset(p->noted, 0, sizeof p->noted);
-	*p->unpatched = '\0';
 	if (forked_from)
 		mt_carriers_inherit(r, forked_from, p->header->id);
 	o->paused = atomic_load(&r->paused);
@@ -369,8 +368,8 @@ static void patch(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire
 	if (!p || q->by_name)
 		return;
 	pthread_mutex_lock(&r->lock);
-	if (answer->status)
-		snprintf(p->unpatched, sizeof p->unpatched, "%.250s", err.text);
+	if (p->header && answer->status)
+		mt_carriers_refuse(r, p->header->id, path, err.text);
 	else if (p->header)
 		mt_carriers_note(r, p->header->id, path, NULL);
 	pthread_mutex_unlock(&r->lock);
