@@ -107,6 +107,25 @@ rm -f t.dat.*
 say "two functions with one name: none is patched" "$(is "$(seen t.dat)" "allocated 0 0
 live 0 0")$(is "$(blind t.dat)" "bundled allocator")"
 
+# ---- Rust: mimalloc as the global allocator; with jemalloc it takes minutes to build (MEMTUI_RUST=jemalloc) ----
+of_work() { # TRACE
+	"$memtui" groups --format json --no-builtin-suppressions "$1" 2>err | python3 -c 'import json, sys
+groups = [g["all"] for g in json.load(sys.stdin) if any(f["function"] == "work" for f in g["backtrace"] or [])]
+print("allocated", sum(g["allocated_count"] for g in groups), sum(g["size"] for g in groups))
+print("live", sum(g["leaked_count"] for g in groups))'
+}
+for feature in ${MEMTUI_RUST:-mimalloc}; do
+	command -v cargo >/dev/null || { skip "rust $feature" "cargo is not installed"; continue; }
+	mkdir -p own && cp "$here/own.rs" "$here/Cargo.toml" own
+	(cd own && cargo build -q --release --offline --features $feature --target-dir "$build/tests/rust-$feature") 2>build.err || {
+		skip "rust $feature" "cannot be built from cargo's registry: $(grep -m 1 error build.err)"
+		continue
+	}
+	rm -f t.dat*
+	"$memtui" record -f -o t.dat -- "$build/tests/rust-$feature/release/own" >out 2>err
+	say "rust $feature" "$(is "$(of_work t.dat)" "$(cat out)")$(is "$(blind t.dat)" "")"
+done
+
 # ---- libraries: loaded at the start, opened, closed and opened again; several at once; other names ----
 library() { # NAME FLAGS...: lib NAME.so
 	local name=$1
@@ -188,14 +207,21 @@ attached_case() { # NAME PROGRAM...: the program says that it is ready, and wait
 	exec 6>&- 7<&-
 	wait "$process" || why="the program ended with $?; "
 	wait "$front" || why+="the recording ended with $?: $(cat err)"
-	say "$name" "$why$(is "$(counted t.dat)" "$(cat out)")$(is "$(blind t.dat)" "")"
+	say "$name" "$why$(is "$($what t.dat)" "$(cat out)")$(is "$(blind t.dat)" "")"
 }
+what=counted
 library quiet_named -DQUIET -DNAMED
 gcc -g -O1 -pthread -DLINKED -o linked_named "$here/host.c" ./libquiet_named.so
 extra=()
 attached_case "attached: a library with an allocator" ./linked -w
 extra=(--allocator-functions "malloc=arena_get calloc=arena_zero realloc=arena_grow free=arena_put usable_size=arena_size")
 attached_case "attached: functions that are named" ./linked_named -w
+extra=() what=of_work
+for feature in ${MEMTUI_RUST:-mimalloc}; do
+	own=$build/tests/rust-$feature/release/own
+	[ ! -x "$own" ] || attached_case "attached: rust $feature" "$own" -w
+done
+extra=(--allocator-functions "malloc=arena_get free=arena_put")
 sleep 1000 &
 sleeper=$!
 "$memtui" record -f -p $sleeper -o t.dat "${extra[@]}" >err 2>&1
