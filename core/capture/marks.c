@@ -261,6 +261,20 @@ void mt_merge_pause(struct mt_merge *m, bool paused, uint64_t time_ns)
 	mt_profile_add_log(m->model->profile, &e);
 }
 
+void mt_merge_mark(struct mt_merge *m, const char *text, uint64_t time_ns)
+{
+	struct mt_log_entry e = {
+		.time_ns = time_ns > m->model->now_ns ? time_ns : m->model->now_ns,
+		.type = MT_LOG_MARKER,
+		.thread = MT_NO_THREAD,
+		.values = {m->next_number + 1},
+	};
+
+	if (m->model->profile->log_count < MT_LOG_MAX)
+		e.text = mt_strings_add(&m->model->profile->strings, text);
+	mt_profile_add_log(m->model->profile, &e);
+}
+
 void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
 	uint32_t node = d->type == MT_DECODED_GAP ? 0 : mt_id_map_node(&m->tables, d->node);

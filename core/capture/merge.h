@@ -136,6 +136,8 @@ static inline void mt_merge_note_lossy(struct mt_merge *m)
 /* A person has paused or resumed the recording, so long after its start: what has been consumed is
  * not later. 0: it begins in a pause, or out of one, however late that is known. */
 void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
+/* A person has noted this moment, so long after the start; the same holds. */
+void mt_merge_mark(struct mt_merge *, const char *text, uint64_t time_ns);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
  * unless it must. */
 /* What the tracer has said of its machine by now, for the profile's info. */

@@ -17,7 +17,6 @@
 /* A recorder that is kept from running answers late; a machine that stood still took one look. */
 #define LOOK_MS 100
 #define LOOKS 100
-#define DETACH_WAITS 3 /* of LOOKS looks: threads that have to be stopped may take their time */
 
 struct mt_client {
 	int fd, snapshot_fd, master_fd;
@@ -148,34 +147,6 @@ int mt_session_welcome(int fd, struct mt_welcome *w, int fds[2], struct mt_err *
 		'\0';
 	w->entry.trace_path[sizeof w->entry.trace_path - 1] = '\0';
 	return 0;
-}
-
-int mt_session_detach(const char *name, struct mt_err *err)
-{
-	struct mt_detached answer = {0};
-	struct iovec part = {&answer, sizeof answer};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	int fd = mt_session_connect(name, err);
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return fd;
-	if (mt_session_hello(fd, MT_MESSAGE_DETACH, 0, err) < 0) {
-		close(fd);
-		return err->code;
-	}
-	for (int i = 0; i < DETACH_WAITS && n < 0; i++)
-		n = mt_session_receive(fd, &message);
-	close(fd);
-	answer.text[sizeof answer.text - 1] = '\0';
-	if (n < 0)
-		return mt_fail(err, -EAGAIN,
-			"the recorder does not answer; it may be stopped (kill -CONT continues "
-			"it)");
-	if (n != sizeof answer || answer.magic != MT_MESSAGE_MAGIC)
-		return mt_fail(err, -EPROTO,
-			"the recorder ended, or it is another version of memtui");
-	return answer.status ? mt_fail(err, answer.status, "%s", answer.text) : 0;
 }
 
 static int refused(const struct mt_welcome *w, pid_t process, struct mt_err *err)

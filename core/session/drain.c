@@ -3,6 +3,7 @@
 #include "core/base/thread.h"
 #include "core/session/internal.h"
 #include "core/session/onlooker.h"
+#include "core/session/snapshot_file.h"
 #include "core/symbol/symbol.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 	mt_recorder_tell(r, &line);
 	if (root)
 		atomic_fetch_sub(&r->root_images, 1);
+	atomic_fetch_sub(&r->incomplete, 1);
 	mt_recorder_notify(r);
 }
 
@@ -312,6 +314,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	mt_image_free(image);
 	if (p == r->root)
 		atomic_fetch_sub(&r->root_images, 1);
+	atomic_fetch_sub(&r->incomplete, 1);
 }
 
 /* A process that was attached is to be left as it was, too. */
@@ -329,6 +332,7 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 	if (p->image)
 		end_image(d, p->image, MT_STATUS_UNKNOWN, true);
 	p->image = mt_image_new(r, p, offer);
+	atomic_fetch_add(&r->incomplete, 1);
 	MT_GROW(d->images, d->count, d->capacity);
 	d->images[d->count++] = p->image;
 	mt_segment_join(mt_image_segment(p->image), &d->turns);
@@ -347,6 +351,7 @@ static void take_note(struct drain *d, struct mt_note *note)
 		end_image(d, note->process->image, status_of(d->recorder, note->process), false);
 	if (!note->offer) {
 		atomic_store(&note->process->done, true);
+		mt_snapshot_files_drop(d->recorder, note->process);
 		mt_recorder_notify(d->recorder);
 	}
 	free(note);
@@ -422,6 +427,12 @@ static void see_ending(struct mt_recorder *r, struct mt_image *image)
 	p->ending_told = is_ending;
 }
 
+/* Recording is to end although programs go on. */
+static bool is_over(const struct drain *d, uint64_t now)
+{
+	return (d->deadline && now >= d->deadline) || atomic_load(&d->recorder->stop_due);
+}
+
 /* Returns whether it is done with. */
 static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 {
@@ -436,12 +447,13 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		show(d, image);
 	}
 	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image)
-		|| (d->deadline && now >= d->deadline && !mt_recorder_is_attached(d->recorder))) {
+		|| (is_over(d, now) && !mt_recorder_is_attached(d->recorder))) {
 		stop_image(d, image);
 		return true;
 	}
 	answer_live(d->recorder, image);
 	see_ending(d->recorder, image);
+	mt_snapshot_files_begin(d->recorder, image);
 	if (mt_image_publish(image, now, taken == 0))
 		mt_recorder_notify(d->recorder);
 	return false;
@@ -536,7 +548,7 @@ static void drain_once(struct drain *d)
 	uint32_t least = d->count ? mt_image_segment(d->images[0])->sizes.records / 8 : 1;
 	uint64_t notes_at = mt_clock_monotonic_ns() + NOTES_NS;
 
-	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline) {
+	if (is_over(d, mt_clock_monotonic_ns())) {
 		if (mt_recorder_is_attached(d->recorder)) /* it is recorded until it is detached */
 			want_detach(d->recorder);
 		else
@@ -587,5 +599,6 @@ void mt_drain_run(struct mt_recorder *r)
 	free(d.images);
 	free(d.turns.headers);
 	join_finishers(&d);
+	mt_snapshot_files_await(r);
 	mt_onlooker_free(r->onlooker);
 }

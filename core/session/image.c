@@ -2,8 +2,13 @@
 #include "core/session/family.h"
 #include "core/session/image_parts.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define PUBLISH_IDLE_NS 20000000ull
 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
@@ -36,6 +41,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	mt_image_take_memory(i);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	mt_image_use_trace(i);
+	i->markers = atomic_load(&r->marker_count);
 	i->paused = offer->paused;
 	i->pauses = offer->pauses;
 	if (i->paused)
@@ -102,6 +108,23 @@ static void end_own_pause(struct mt_image *i, uint64_t polled_ns)
 	}
 }
 
+/* Behind what was recorded until then. */
+static void take_markers(struct mt_image *i)
+{
+	struct mt_recorder *r = i->recorder;
+	uint64_t start = i->clock.start_monotonic_ns;
+
+	for (; i->markers < atomic_load(&r->marker_count); i->markers++) {
+		struct mt_marker m;
+
+		pthread_mutex_lock(&r->lock);
+		m = r->markers[i->markers];
+		pthread_mutex_unlock(&r->lock);
+		mt_merge_mark(&i->merge, m.text,
+			m.monotonic_ns > start ? m.monotonic_ns - start : 0);
+	}
+}
+
 /* A person's pause comes behind what was recorded until then, its end before what is recorded
  * again. */
 uint64_t mt_image_poll(struct mt_image *i)
@@ -117,6 +140,7 @@ uint64_t mt_image_poll(struct mt_image *i)
 	if (!paused && i->paused)
 		log_pause(i, false);
 	records = mt_merge_poll(&i->merge);
+	take_markers(i);
 	if (paused && !i->paused)
 		log_pause(i, true);
 	if (i->turn_due && !paused)
@@ -128,6 +152,21 @@ uint64_t mt_image_poll(struct mt_image *i)
 bool mt_image_pending(const struct mt_image *i)
 {
 	return mt_merge_pending(&i->merge);
+}
+
+/* Of a process whose next events nobody takes any more: what is known beside them. */
+static void conclude(struct mt_image *i, int wait_status)
+{
+	mt_merge_machine(&i->merge);
+	mt_merge_slack(&i->merge, true);
+	i->profile.info.exit_status = wait_status;
+	i->profile.info.ended = 1;
+	mt_model_settle(&i->model);
+	mt_image_write_out(i);
+	if (i->writer && !i->failure.code) {
+		mt_flight_end(&i->flight);
+		mt_image_take_live(i);
+	}
 }
 
 static uint64_t elapsed(const struct mt_image *i)
@@ -211,21 +250,78 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	mt_image_look_no_more(i);
 	mt_model_advance(&i->model, elapsed(i), 0);
 	mt_image_take_counters(i);
-	mt_merge_machine(&i->merge);
-	mt_merge_slack(&i->merge, true);
-	i->profile.info.exit_status = wait_status;
-	i->profile.info.ended = 1;
-	mt_model_settle(&i->model);
-	mt_image_write_out(i);
-	if (i->writer && !i->failure.code) {
-		mt_flight_end(&i->flight);
-		mt_image_take_live(i);
-	}
+	conclude(i, wait_status);
 	mt_merge_free(&i->merge); /* what is left may wait for its symbols */
 	mt_segment_free(&i->segment);
 	if (i->failure.code && err)
 		*err = i->failure;
 	return i->failure.code;
+}
+
+/* ---- snapshot files (doc/control.md) --------------------------------------------------------- */
+
+int mt_image_prepare_snapshot(struct mt_image *i, uint64_t *moment_ns, struct mt_err *err)
+{
+	struct stat st;
+
+	mt_image_take_counters(i);
+	mt_model_advance(&i->model, mt_image_taken_up_to(i), 0);
+	mt_model_settle(&i->model);
+	mt_image_write_out(i);
+	*moment_ns = i->profile.info.wall_ns;
+	if (i->failure.code) {
+		*err = i->failure;
+		return err->code;
+	}
+	if (strcmp(i->trace_path, "-") && fstat(mt_trace_writer_fd(i->writer), &st) == 0
+		&& S_ISREG(st.st_mode))
+		return 0;
+	return mt_fail(err, -ENOTSUP,
+		"the recording of process %d is a stream, of which no snapshot can be taken",
+		(int)i->process->pid);
+}
+
+/* The bytes of the trace so far; behind them the file is written on. */
+static int copy_trace(const struct mt_image *i, int to, struct mt_err *err)
+{
+	int from = mt_trace_writer_fd(i->writer);
+	uint64_t left = mt_trace_writer_bytes(i->writer);
+	char bytes[65536];
+	loff_t at = 0;
+	ssize_t n;
+
+	while (left && (n = copy_file_range(from, &at, to, NULL, left, 0)) > 0)
+		left -= (uint64_t)n;
+	while (left && (n = pread(from, bytes, left < sizeof bytes ? left : sizeof bytes, at)) > 0
+		&& mt_write_all(to, bytes, (size_t)n) == 0) {
+		left -= (uint64_t)n;
+		at += n;
+	}
+	return left ? mt_fail(err, errno ? -errno : -EIO, "cannot copy the trace %s: %s",
+		       i->trace_path, strerror(errno ? errno : EIO))
+		    : 0;
+}
+
+int mt_image_write_snapshot(struct mt_image *i, int fd, const char *path, struct mt_err *err)
+{
+	struct mt_resolver *library;
+
+	errno = 0;
+	if (copy_trace(i, fd, err) < 0)
+		return err->code;
+	if (dup3(fd, mt_trace_writer_fd(i->writer), O_CLOEXEC) < 0)
+		return mt_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	mt_image_set_path(i, path);
+	mt_image_set_stopped(i);
+	conclude(i, MT_STATUS_UNKNOWN);
+	library = mt_resolver_new(
+		&(struct mt_resolver_options){.cache = i->recorder->options->cache});
+	return mt_image_complete(i, &library, err);
+}
+
+const char *mt_image_trace_path(const struct mt_image *i)
+{
+	return i->trace_path;
 }
 
 void mt_image_pass_on(struct mt_image *i, bool followed)

@@ -40,6 +40,7 @@ struct mt_image {
 	uint64_t turned_ns; /* of the recorder, as last seen */
 	bool turn_due;
 	uint32_t pauses;
+	uint32_t markers;     /* of the recorder, that were taken or were there before */
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
 	bool begun, full;

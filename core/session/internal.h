@@ -54,17 +54,24 @@ enum mt_message_type {
 	MT_MESSAGE_INPUT,    /* bytes */
 	MT_MESSAGE_RESIZE,   /* a: rows, b: columns */
 	MT_MESSAGE_SIGNAL,   /* a */
-	MT_MESSAGE_PAUSE,    /* a: 1 paused */
+	MT_MESSAGE_PAUSE,    /* a: 1 paused -> mt_answer, once all programs know it */
 	/* a: 1 those that have ended, too -> mt_session_process each, then an empty mt_welcome */
 	MT_MESSAGE_PROCESSES,
-	/* ends a recording that was attached -> mt_detached once the process is as before */
+	/* ends a recording that was attached -> mt_answer once the process is as before */
 	MT_MESSAGE_DETACH,
 	/* a: process, 0 the root -> mt_welcome with descriptors: its trace with all that was
 	 * recorded so far, and a list of what lives, where one was made */
 	MT_MESSAGE_LIVE,
 	MT_MESSAGE_JUDGED, /* a: process: it may end */
+	MT_MESSAGE_MARKER, /* bytes: its text -> mt_answer */
+	/* a: process, 0 the root; bytes: the file's absolute name, which may have % fields, or
+	 * nothing -> mt_answer with the name once the file is complete */
+	MT_MESSAGE_SNAPSHOT,
+	/* ends the recording; the programs go on -> mt_answer once all traces are complete */
+	MT_MESSAGE_STOP,
 };
 #define MT_MESSAGE_BYTES 4096
+#define MT_ANSWER_TEXT_LEN 1024
 struct mt_message {
 	uint64_t magic;
 	uint32_t type, a, b, len;
@@ -79,10 +86,13 @@ struct mt_welcome {
 	struct mt_session_entry entry;
 };
 
-struct mt_detached {
+/* To those that ask for something to be done. */
+struct mt_answer {
 	uint64_t magic;
-	int32_t status; /* -EINVAL: nobody has attached it; else an errno, with a sentence */
-	char text[256]; /* what of the tracer stays */
+	int32_t status;                /* 0, or a negative errno; DETACH: -EINVAL: nobody has
+	                               * attached it */
+	uint64_t moment_ns, bytes;     /* SNAPSHOT: what it is of; its size */
+	char text[MT_ANSWER_TEXT_LEN]; /* a sentence with an errno; SNAPSHOT: the file's name */
 };
 
 /* ---- starting (launch.c, output.c) ---- */
@@ -292,7 +302,18 @@ struct mt_recorder {
 	_Atomic uint32_t root_images; /* of the root that are not complete */
 	_Atomic uint64_t live_kept;   /* blocks in tables that finishers are to list */
 	_Atomic uint32_t image_count; /* that are drained */
+	_Atomic uint32_t incomplete;  /* images whose traces are not complete */
 	_Atomic bool root_ended, over, stopping, paused;
+	_Atomic bool stop_due; /* somebody wants the recording to end now, as --duration does */
+	/* what people have noted, in order: lock, but for the count. Images begin behind those
+	 * that were there */
+	struct mt_marker {
+		char text[MT_MARKER_LEN + 1];
+		uint64_t monotonic_ns;
+	} * markers;
+	_Atomic uint32_t marker_count;
+	uint32_t marker_capacity;
+	struct mt_snapshot_files *snapshot_files;
 	_Atomic bool names_given_up; /* a file system did not answer */
 	/* the session ends before the program: a thread cannot go on, or it was detached */
 	_Atomic bool gave_up;
@@ -318,6 +339,8 @@ void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, con
 void mt_recorder_give_up(struct mt_recorder *, const struct mt_err *);
 /* Takes the tracer out of the root, which runs on, and ends the session in order. The service. */
 int mt_recorder_detach(struct mt_recorder *, struct mt_err *err);
+/* Notes a moment in the traces of all processes. The service. */
+void mt_recorder_mark(struct mt_recorder *, const char *text, size_t len);
 /* Whether the root was there before us, so that it is no child of ours. */
 static inline bool mt_recorder_is_attached(const struct mt_recorder *r)
 {
@@ -455,6 +478,14 @@ void mt_image_publish_last(struct mt_image *);
 /* Writes out all that was taken so far, lists what lives (image_live.c), and publishes. */
 struct mt_live_answer *mt_image_answer_live(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
+/* How the name of a file about the image begins: its trace's name. NULL: it has no file. */
+const char *mt_image_trace_path(const struct mt_image *);
+/* Between two events: writes out all that was taken. Fails in words if its trace cannot be copied,
+ * else moment_ns is the end of what is known. */
+int mt_image_prepare_snapshot(struct mt_image *, uint64_t *moment_ns, struct mt_err *err);
+/* In a forked child, which has nothing but this to do: makes a complete trace of the image in fd,
+ * an empty file of that name, which it takes. Never touches the segment. */
+int mt_image_write_snapshot(struct mt_image *, int fd, const char *path, struct mt_err *err);
 /* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
 /* Another one tells of programs that were not recorded: see mt_untraced_pass_on. */

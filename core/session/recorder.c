@@ -2,6 +2,7 @@
 #include "core/base/thread.h"
 #include "core/session/internal.h"
 #include "core/session/objects.h"
+#include "core/session/snapshot_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -575,6 +576,7 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.paused = o->disabled_at_start,
+		.snapshot_files = mt_snapshot_files_new(),
 	};
 	/* the front has read it before */
 	if (o->allocator_functions)

@@ -147,6 +147,7 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 		write_terminal(s);
 	if (fds[FRONT].revents & ~POLLOUT)
 		s->greeted = true; /* it never will */
+	mt_service_answer_requests(s);
 	mt_service_free_snapshots(s);
 }
 

@@ -1,5 +1,6 @@
 /* How processes end, and which of them nobody knows. */
 #include "core/session/service_parts.h"
+#include "core/session/snapshot_file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -128,7 +129,7 @@ void mt_service_reap(struct mt_service *s)
 		p = mt_offer_find(s->recorder, info.si_pid);
 		if (p)
 			mt_service_on_end(s, p, wait_status);
-		else
+		else if (!mt_snapshot_file_ended(s->recorder, info.si_pid, wait_status))
 			settle_reaped(s, info.si_pid, wait_status);
 		if (waitpid(info.si_pid, NULL, 0) < 0)
 			return; /* it stays a zombie, which is known */
@@ -189,7 +190,7 @@ static enum kin kin_of(const struct mt_recorder *r, pid_t pid)
 }
 
 /* Who lives of those that are not in the table: children that have lost their parents. */
-static enum kin unknown_kin(const struct mt_recorder *r)
+static enum kin unknown_kin(struct mt_recorder *r)
 {
 	enum kin kin = KIN_OTHERS;
 	siginfo_t info = {0};
@@ -202,7 +203,7 @@ static enum kin unknown_kin(const struct mt_recorder *r)
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		enum kin this = kin_of(r, pid);
+		enum kin this = mt_snapshot_file_is_child(r, pid) ? KIN_OTHERS : kin_of(r, pid);
 
 		if (this > kin)
 			kin = this;

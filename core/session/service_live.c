@@ -31,7 +31,7 @@ void mt_service_ask_live(struct mt_service *s, struct mt_peer *p, pid_t pid)
 	struct mt_recorder *r = s->recorder;
 	struct mt_process *process = pid && pid != r->program ? mt_offer_find(r, pid) : r->root;
 
-	if (!process || atomic_load(&process->done)) {
+	if (!process || atomic_load(&process->done) || atomic_load(&r->stopping)) {
 		answer(s, p, NULL, -ESRCH);
 		return;
 	}

@@ -26,6 +26,8 @@ struct mt_peer {
 	uint32_t interval_ms;
 	/* it has asked for the processes (those that have ended, too), and was sent those up to */
 	bool listing, listing_all;
+	uint64_t number;  /* never that of another peer; not 0 */
+	bool awaits_stop; /* it is answered when all traces are complete */
 	uint32_t listed;
 	struct mt_silent silent;
 	struct mt_process *asks_live; /* it waits for what lives there; NULL: it does not */
@@ -95,6 +97,12 @@ void mt_service_count_others(struct mt_service *s);
 void mt_service_ask_live(struct mt_service *s, struct mt_peer *p, pid_t);
 /* Sends the answers that are there by now. */
 void mt_service_answer_live(struct mt_service *s);
+
+/* ---- service_requests.c ---- */
+/* True: it was a request, which is answered now or later. */
+bool mt_service_on_request(struct mt_service *s, struct mt_peer *p, const struct mt_message *);
+/* Answers those whose request is done by now. */
+void mt_service_answer_requests(struct mt_service *s);
 
 /* ---- service_ends.c ---- */
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed

@@ -269,47 +269,6 @@ static void on_input(struct mt_service *s, const struct mt_message *m)
 	s->input_len += n;
 }
 
-/* The images show the pause once nothing is recorded any more, and its end before something is: so
- * are they dated. */
-static void pause_all(struct mt_recorder *r, bool paused)
-{
-	uint32_t turns = atomic_fetch_add(&r->turns, 1) + 1;
-
-	atomic_fetch_add(&r->pauses, paused);
-	pthread_mutex_lock(&r->lock);
-	if (!paused) {
-		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
-		atomic_store(&r->paused, false);
-	}
-	for (uint32_t i = 0; i < r->live_count; i++) {
-		struct mt_wire_header *h = r->live[i]->header;
-
-		if (!h)
-			continue;
-		__atomic_store_n(&h->turns, turns, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&h->recording, !paused, __ATOMIC_SEQ_CST);
-	}
-	if (paused) {
-		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
-		atomic_store(&r->paused, true);
-	}
-	pthread_mutex_unlock(&r->lock);
-	mt_recorder_wake(r);
-}
-
-static void on_detach(struct mt_recorder *r, struct mt_peer *p)
-{
-	struct mt_detached answer = {.magic = MT_MESSAGE_MAGIC};
-	struct mt_err err = {0};
-
-	if (!mt_recorder_is_attached(r))
-		answer.status = -EINVAL;
-	else if (!atomic_load(&r->over))
-		answer.status = mt_recorder_detach(r, &err);
-	snprintf(answer.text, sizeof answer.text, "%.255s", err.text);
-	mt_service_send(p->fd, &answer, sizeof answer, NULL, 0);
-}
-
 static void on_judged(struct mt_recorder *r, pid_t pid)
 {
 	pthread_mutex_lock(&r->lock);
@@ -348,8 +307,6 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		if (p->watched->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, p->watched->pidfd, (int)m->a, NULL, 0);
 		break;
-	case MT_MESSAGE_PAUSE: pause_all(r, m->a != 0); break;
-	case MT_MESSAGE_DETACH: on_detach(r, p); break;
 	case MT_MESSAGE_LIVE: mt_service_ask_live(s, p, (pid_t)m->a); break;
 	case MT_MESSAGE_JUDGED: on_judged(r, (pid_t)m->a); break;
 	}
@@ -429,9 +386,11 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC
 		|| m.command.len > (size_t)n - head)
 		return false;
+	if (mt_service_on_request(s, p, &m.command))
+		return true;
 	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
-		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_DETACH
-		&& m.command.type != MT_MESSAGE_LIVE && m.command.type != MT_MESSAGE_JUDGED)
+		&& m.command.type != MT_MESSAGE_PROCESSES && m.command.type != MT_MESSAGE_LIVE
+		&& m.command.type != MT_MESSAGE_JUDGED)
 		return false;
 	on_command(s, p, &m.command);
 	return true;
@@ -456,6 +415,7 @@ void mt_service_on_connections(struct mt_service *s, int listen_fd)
 			close(p.fd);
 			continue;
 		}
+		p.number = mt_unique();
 		s->peers[s->peer_count++] = p;
 		if (!mt_service_on_peer(s, &s->peers[s->peer_count - 1]))
 			mt_service_drop(s, s->peer_count - 1);

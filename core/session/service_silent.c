@@ -1,6 +1,7 @@
 /* Forked children without an event: a tracer asks for a segment at the first event of its process,
  * so the table does not have them, but lists do. */
 #include "core/session/service_parts.h"
+#include "core/session/snapshot_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static bool is_silent(struct mt_recorder *r, pid_t pid)
 	struct mt_proc_stat stat;
 
 	return !mt_offer_find(r, pid) && mt_proc_stat(pid, &stat) && !mt_proc_has_ended(&stat)
-		&& stat.flags & MT_PROC_NEVER_EXECUTED && mt_process_maps_segment(pid);
+		&& stat.flags & MT_PROC_NEVER_EXECUTED && mt_process_maps_segment(pid)
+		&& !mt_snapshot_file_is_child(r, pid);
 }
 
 static bool has(const struct mt_silent *list, pid_t pid)

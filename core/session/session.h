@@ -136,8 +136,25 @@ int mt_session_processes(const char *name, struct mt_session_process **processes
 int mt_session_all_processes(const char *name, struct mt_session_process **processes,
 	struct mt_err *err);
 
-/* Ends a session that was attached: returns once the program is as before, which runs on, or a
- * negative errno; -EINVAL: nobody has attached it. err says what stays in the program. */
+/* What a recorder is asked to do; doc/control.md says when it is done. */
+enum mt_request {
+	MT_REQUEST_PAUSE,
+	MT_REQUEST_RESUME,
+	MT_REQUEST_MARKER,   /* text: at most MT_MARKER_LEN bytes */
+	MT_REQUEST_SNAPSHOT, /* text: an absolute name, or NULL; of the process */
+	MT_REQUEST_STOP,     /* of a session that was attached: as DETACH */
+	/* -EINVAL: nobody has attached it; any other errno: err says what stays in the program */
+	MT_REQUEST_DETACH,
+};
+#define MT_MARKER_LEN 64 /* bytes, as for memtui_marker */
+struct mt_done {
+	uint64_t moment_ns, bytes; /* SNAPSHOT: the end of what is in the file; its size */
+	char path[1024];           /* SNAPSHOT */
+};
+/* Returns when it is done, or a negative errno, after at most a minute. process: 0 the root. done
+ * may be NULL. */
+int mt_session_request(const char *name, enum mt_request, pid_t process, const char *text,
+	struct mt_done *, struct mt_err *err);
 int mt_session_detach(const char *name, struct mt_err *err);
 
 /* What lives in a process of a running session: its trace up to a moment, which is the end of the
