@@ -4,7 +4,6 @@
 #include "core/capture/import.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -108,29 +107,6 @@ static pid_t only_process(const struct mt_session_entry *entry)
 	return only;
 }
 
-/* 0, or why it is not for us to begin a recording of it. */
-static int check_others(const struct mt_session_entry *entries, int count, pid_t pid,
-	struct mt_err *err)
-{
-	uid_t user;
-	const struct passwd *who;
-
-	for (int i = 0; i < count; i++)
-		if (!entries[i].program)
-			return mt_fail(err, -ESRCH,
-				"process %d: not found in any recording that answers; recorder "
-				"%d does not answer and may be stopped: kill -CONT %d "
-				"continues it",
-				(int)pid, (int)entries[i].recorder, (int)entries[i].recorder);
-	if (!mt_session_is_of_other(pid, &user))
-		return 0;
-	who = getpwuid(user);
-	return mt_fail(err, -EPERM,
-		"process %d is being recorded by %s (user %u); only that user "
-		"can watch it",
-		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
-}
-
 /* A recording of a process that runs, which nobody records yet. */
 static int begin(const struct mt_arguments *arguments, pid_t pid, struct mt_err *err)
 {
@@ -184,7 +160,7 @@ static int attach_process(const struct mt_session_entry *entries, int count, pid
 
 	if (status <= 0)
 		return status;
-	status = check_others(entries, count, pid, err);
+	status = mt_command_check_others(entries, count, pid, err);
 	return status < 0 ? status : begin(arguments, pid, err);
 }
 

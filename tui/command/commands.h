@@ -19,6 +19,7 @@
 	X(pack) \
 	X(attach) \
 	X(detach) \
+	X(ctl) \
 	X(info) \
 	X(groups) \
 	X(allocations) \
@@ -94,6 +95,9 @@ int mt_opened_load(struct mt_opened *, const struct mt_arguments *, const char *
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
 	struct mt_opened *b, const struct mt_arguments *after, const char *path,
 	struct mt_err *err);
+/* The same of a recording that is open, which it takes, at what is known of it now. */
+int mt_opened_take(struct mt_opened *, const struct mt_arguments *, struct mt_recording *,
+	struct mt_err *);
 /* The status of a command whose own is status: 1 with --strict if not all of the trace was there to
  * read. */
 int mt_opened_verdict(const struct mt_opened *, const struct mt_arguments *, const char *path,
@@ -137,6 +141,15 @@ int mt_command_check_ui(const struct mt_arguments *, bool live, struct mt_err *)
  * if it is the session's first one, the recorder or the front. */
 const struct mt_session_entry *mt_command_recording_of(const struct mt_session_entry *, int count,
 	pid_t, pid_t *process);
+/* The same where one must be there and answer: a copy of its entry. Else err says what is the
+ * matter. */
+int mt_command_find_recording(struct mt_session_entry *, pid_t, pid_t *process, struct mt_err *);
+/* 0, or why a process that is in no recording may be in one that we cannot see. */
+int mt_command_check_others(const struct mt_session_entry *, int count, pid_t, struct mt_err *);
+/* Fails in words unless the session was attached, so that it can be detached. */
+int mt_command_check_detach(const struct mt_session_entry *, pid_t, struct mt_err *);
+/* Ends it; complete: so is its trace. (detach.c) */
+int mt_command_detach_session(const struct mt_session_entry *, bool *complete, struct mt_err *);
 /* Fails in words if the process is recorded already. */
 int mt_command_check_unrecorded(pid_t, struct mt_err *);
 /* Which option of a recording was given, for a sentence; NULL: none. */

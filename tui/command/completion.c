@@ -121,6 +121,11 @@ enum mt_completes mt_operand_completes(const struct mt_command *command, int ind
 		add_topics(values, false);
 		return MT_COMPLETES_VALUES;
 	}
+	if (command->verbs && !strncmp(at, "VERB", strlen("VERB"))) {
+		for (const struct mt_verb *verb = command->verbs; verb->name; verb++)
+			add(values, mt_strdup(verb->name), verb->words);
+		return MT_COMPLETES_VALUES;
+	}
 	return is_file(at, strcspn(at, " ].")) ? MT_COMPLETES_FILES : MT_COMPLETES_NOTHING;
 }
 

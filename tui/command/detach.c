@@ -32,55 +32,43 @@ static bool await_recorder(int pidfd)
 	return pidfd < 0 || poll(&fd, 1, COMPLETE_MS) > 0;
 }
 
-static int detach(const struct mt_session_entry *entry, struct mt_err *err)
+int mt_command_detach_session(const struct mt_session_entry *entry, bool *complete,
+	struct mt_err *err)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, entry->recorder, 0);
 	int status = mt_session_detach(entry->name, err);
-	bool complete = (status < 0 && status != -EBUSY) || await_recorder(pidfd);
 
+	*complete = (status < 0 && status != -EBUSY) || await_recorder(pidfd);
 	if (pidfd >= 0)
 		close(pidfd);
-	if (status < 0)
-		return status;
-	mt_command_say("process %d keeps running, no longer recorded; the recording is %s%s",
-		(int)entry->program, entry->trace_path,
-		complete ? "" : ", which is still being written");
-	return 0;
+	return status;
 }
 
-static int choose(const struct mt_session_entry *entries, int count, pid_t pid, struct mt_err *err)
+int mt_command_check_detach(const struct mt_session_entry *entry, pid_t pid, struct mt_err *err)
 {
-	pid_t process;
-	const struct mt_session_entry *entry =
-		mt_command_recording_of(entries, count, pid, &process);
-
-	if (!entry)
-		return mt_fail(err, -ESRCH,
-			"process %d is not being recorded; 'memtui attach' lists the recordings",
-			(int)pid);
-	if (!entry->program)
-		return mt_fail(err, -EAGAIN,
-			"recorder %d does not answer and may be stopped: kill -CONT %d continues "
-			"it",
-			(int)entry->recorder, (int)entry->recorder);
-	if (!entry->attached)
-		return mt_fail(err, -EINVAL,
-			"process %d was started by memtui, so its recording ends with it: 'kill "
-			"%d' ends it, or q in 'memtui attach %d'",
-			(int)pid, (int)entry->program, (int)entry->program);
-	return detach(entry, err);
+	if (entry->attached)
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"process %d was started by memtui, so its recording ends with it: 'kill "
+		"%d' ends it, or q in 'memtui attach %d'; 'memtui ctl %d stop' ends the recording "
+		"alone",
+		(int)pid, (int)entry->program, (int)entry->program, (int)entry->program);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_session_entry *entries = NULL;
-	int count = mt_session_list(&entries, err);
-	int status = count < 0
-		? count
-		: choose(entries, count, (pid_t)strtol(arguments->operands[0], NULL, 10), err);
+	pid_t process, pid = (pid_t)strtol(arguments->operands[0], NULL, 10);
+	struct mt_session_entry entry;
+	bool complete;
 
-	free(entries);
-	return status;
+	if (mt_command_find_recording(&entry, pid, &process, err) < 0
+		|| mt_command_check_detach(&entry, pid, err) < 0
+		|| mt_command_detach_session(&entry, &complete, err) < 0)
+		return err->code;
+	mt_command_say("process %d keeps running, no longer recorded; the recording is %s%s",
+		(int)entry.program, entry.trace_path,
+		complete ? "" : ", which is still being written");
+	return 0;
 }
 
 const struct mt_command mt_command_detach = {

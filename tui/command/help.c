@@ -138,6 +138,15 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
+	if (command->verbs)
+		fputs("\nVerbs:\n", out);
+	for (const struct mt_verb *verb = command->verbs; verb && verb->name; verb++) {
+		char left[64];
+
+		snprintf(left, sizeof left, "%s%s%s", verb->name, verb->argument ? " " : "",
+			verb->argument ? verb->argument : "");
+		entry(out, left, verb->words);
+	}
 	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
 		fputs("\nFormats:\n", out);

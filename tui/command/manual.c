@@ -168,6 +168,15 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_text(out, command->operands);
 	fputs("\\fR\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, command->description);
+	if (command->verbs)
+		fputs(".SH VERBS\n", out);
+	for (const struct mt_verb *verb = command->verbs; verb && verb->name; verb++) {
+		char *name = mt_format("%s%s%s", verb->name, verb->argument ? " " : "",
+			verb->argument ? verb->argument : "");
+
+		entry(out, name, verb->words);
+		free(name);
+	}
 	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
 		fputs(".SH FORMATS\n", out);

@@ -249,6 +249,23 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	return conclude(o, arguments, err);
 }
 
+int mt_opened_take(struct mt_opened *o, const struct mt_arguments *arguments,
+	struct mt_recording *recording, struct mt_err *err)
+{
+	int status = read_filter(o, arguments, err);
+
+	o->recording = recording;
+	if (status < 0)
+		return status;
+	o->now = &o->recording->now;
+	if (!reread_filter(o, arguments, err))
+		return -EBADRQC;
+	mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
+	o->source = source_of(o);
+	status = mt_match(&o->matched, &o->source, o->filter, 0, err);
+	return status < 0 ? status : conclude(o, arguments, err);
+}
+
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
 	struct mt_opened *b, const struct mt_arguments *after, const char *path, struct mt_err *err)
 {

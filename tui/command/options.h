@@ -180,12 +180,20 @@ struct mt_option {
 		"print numbers in full: 50463211, not 48.1M", NULL}
 /* clang-format on */
 
+/* What a command is asked to do, by its operand VERB. */
+struct mt_verb {
+	const char *name;     /* NULL ends a list */
+	const char *argument; /* in help; in brackets if it can be left out; NULL: takes none */
+	const char *words;    /* without a final full stop */
+};
+
 /* One subcommand. */
 struct mt_command {
 	const char *name, *operands, *words; /* words: one line, without a full stop */
 	const char *description;             /* paragraphs, separated by empty lines */
 	const char *examples;                /* lines "command\twhat it does" */
 	const struct mt_option *options;
+	const struct mt_verb *verbs;    /* NULL: it has none */
 	int operands_min, operands_max; /* max -1: any number */
 	/* operands begin with the first word that is no option */
 	bool runs_program;

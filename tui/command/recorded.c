@@ -2,6 +2,8 @@
 #include "tui/command/commands.h"
 
 #include <errno.h>
+#include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* As another than the root. */
@@ -31,6 +33,61 @@ const struct mt_session_entry *mt_command_recording_of(const struct mt_session_e
 		if (has_other(&entries[i], pid))
 			return &entries[i];
 	return NULL;
+}
+
+int mt_command_check_others(const struct mt_session_entry *entries, int count, pid_t pid,
+	struct mt_err *err)
+{
+	uid_t user;
+	const struct passwd *who;
+
+	for (int i = 0; i < count; i++)
+		if (!entries[i].program)
+			return mt_fail(err, -ESRCH,
+				"process %d: not found in any recording that answers; recorder "
+				"%d does not answer and may be stopped: kill -CONT %d "
+				"continues it",
+				(int)pid, (int)entries[i].recorder, (int)entries[i].recorder);
+	if (!mt_session_is_of_other(pid, &user))
+		return 0;
+	who = getpwuid(user);
+	return mt_fail(err, -EPERM,
+		"process %d is being recorded by %s (user %u); only that user "
+		"can watch or control it",
+		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
+}
+
+/* Why there is none. */
+static int missing(const struct mt_session_entry *entries, int count, pid_t pid, struct mt_err *err)
+{
+	if (mt_command_check_others(entries, count, pid, err) < 0)
+		return err->code;
+	return mt_fail(err, -ESRCH,
+		kill(pid, 0) < 0 && errno == ESRCH
+			? "process %d does not exist; 'memtui attach' lists the recordings"
+			: "process %d is not being recorded; 'memtui attach' lists the recordings",
+		(int)pid);
+}
+
+int mt_command_find_recording(struct mt_session_entry *entry, pid_t pid, pid_t *process,
+	struct mt_err *err)
+{
+	struct mt_session_entry *entries = NULL;
+	int count = mt_session_list(&entries, err), status = count < 0 ? count : 0;
+	const struct mt_session_entry *found =
+		count < 0 ? NULL : mt_command_recording_of(entries, count, pid, process);
+
+	if (found && !found->program)
+		status = mt_fail(err, -EAGAIN,
+			"recorder %d does not answer and may be stopped: kill -CONT %d continues "
+			"it",
+			(int)found->recorder, (int)found->recorder);
+	else if (found)
+		*entry = *found;
+	else if (!status)
+		status = missing(entries, count, pid, err);
+	free(entries);
+	return status;
 }
 
 int mt_command_check_unrecorded(pid_t pid, struct mt_err *err)
