@@ -4,6 +4,7 @@
 
 #include "core/capture/live_list.h"
 #include "core/model/load.h"
+#include "core/session/condition.h"
 #include "core/session/flight.h"
 #include "core/session/internal.h"
 #include "core/session/memory.h"
@@ -40,6 +41,7 @@ struct mt_image {
 	uint64_t turned_ns; /* of the recorder, as last seen */
 	bool turn_due;
 	uint32_t pauses;
+	struct mt_condition_state conditions;
 	uint32_t markers;     /* of the recorder, that were taken or were there before */
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;

@@ -3,6 +3,7 @@
 #include "core/session/image_parts.h"
 
 #include "core/capture/ring_pages.h"
+#include "core/session/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,7 @@ void mt_image_tend(struct mt_image *i, uint64_t now, bool idle)
 	}
 	sample_memory(i, now);
 	begin_look(i, now);
+	mt_watch_image(i->recorder->watch, i, now);
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
 		if (i->merge.between_due)

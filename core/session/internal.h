@@ -25,6 +25,7 @@ enum mt_notice_type {
 	MT_NOTICE_PROCESS,  /* an image is complete, or a process went untraced */
 	MT_NOTICE_GOES_ON,  /* root ended and complete; others live */
 	MT_NOTICE_ENDING,   /* watch is at its end, and waits for MT_MESSAGE_JUDGED */
+	MT_NOTICE_SNAPSHOT, /* err: a sentence, of one that the recorder has taken by itself */
 	MT_NOTICE_DETACHED, /* the process runs on as before; err: what of the tracer stays in it */
 	MT_NOTICE_FINISHED,
 };
@@ -314,6 +315,7 @@ struct mt_recorder {
 	_Atomic uint32_t marker_count;
 	uint32_t marker_capacity;
 	struct mt_snapshot_files *snapshot_files;
+	struct mt_watch *watch;
 	_Atomic bool names_given_up; /* a file system did not answer */
 	/* the session ends before the program: a thread cannot go on, or it was detached */
 	_Atomic bool gave_up;

@@ -3,6 +3,7 @@
 #include "core/session/internal.h"
 #include "core/session/objects.h"
 #include "core/session/snapshot_file.h"
+#include "core/session/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -536,7 +537,7 @@ static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 	r->program = r->options->attach;
 	if ((error = prepare(r, err)) < 0
 		|| (!mt_recorder_is_attached(r) && (error = fork_program(r, s, err)) < 0)
-		|| (error = open_output(r, s, err)) < 0)
+		|| (error = open_output(r, s, err)) < 0 || (error = mt_watch_begin(r, err)) < 0)
 		return error;
 	leave_session();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

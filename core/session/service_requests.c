@@ -115,6 +115,20 @@ static void on_snapshot(struct mt_recorder *r, const struct mt_peer *p, const st
 		mt_snapshot_file_ask(r, process, p->number, m->bytes, m->len);
 }
 
+/* Of a condition. */
+static void tell_front(struct mt_recorder *r, const struct mt_snapshot_result *result)
+{
+	struct mt_notice n = {.type = MT_NOTICE_SNAPSHOT};
+
+	if (result->err.code)
+		mt_fail(&n.err, result->err.code, "%s after %.3f s, but there is no snapshot: %s",
+			result->condition, (double)result->moment_ns / 1e9, result->err.text);
+	else
+		mt_fail(&n.err, -EAGAIN, "%s after %.3f s: wrote %s", result->condition,
+			(double)result->moment_ns / 1e9, result->path);
+	mt_recorder_send_notice(r, &n);
+}
+
 static void answer_snapshots(struct mt_service *s)
 {
 	struct mt_snapshot_result result;
@@ -127,6 +141,8 @@ static void answer_snapshots(struct mt_service *s)
 
 		snprintf(a.text, sizeof a.text, "%s",
 			result.err.code ? result.err.text : result.path);
+		if (!result.peer)
+			tell_front(s->recorder, &result);
 		for (unsigned i = 0; i < s->peer_count; i++)
 			if (s->peers[i].number == result.peer)
 				mt_service_send(s->peers[i].fd, &a, sizeof a, NULL, 0);

@@ -37,6 +37,9 @@ struct mt_session_options {
 	uint64_t max_bytes;
 	/* stop where what must stay does not fit; else the limit is exceeded */
 	bool stop_over_size;
+	/* on which the recorder takes a snapshot by itself: see condition.h */
+	const char *const *conditions;
+	uint32_t condition_count;
 	const char *cache; /* directory of names that were looked up before; NULL: none */
 	/* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 	const char *library;
@@ -76,10 +79,13 @@ struct mt_session {
 	uint32_t going_on;  /* processes that are recorded still, when wait has returned */
 	pid_t going_on_pid; /* one of them */
 	uint32_t untraced;  /* processes that went on untraced, as far as that was seen */
-	uint64_t still_ns;  /* attached: the most that one of the threads stood still for it */
-	bool failed;        /* the root's trace could not be written, or not to its end */
-	bool attached;      /* the program was there before */
-	bool detached;      /* it runs on, and is recorded no more */
+	/* sentences on snapshots that the recorder has taken by itself */
+	char **snapshots;
+	uint32_t snapshot_count, snapshot_capacity;
+	uint64_t still_ns;      /* attached: the most that one of the threads stood still for it */
+	bool failed;            /* the root's trace could not be written, or not to its end */
+	bool attached;          /* the program was there before */
+	bool detached;          /* it runs on, and is recorded no more */
 	/* with leak_check: called by wait and poll for each process that is at its end, and goes on
 	 * to end when this returns */
 	void (*at_end)(void *context, pid_t);

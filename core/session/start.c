@@ -197,6 +197,10 @@ static void on_report(struct mt_front *f, const struct mt_notice *report)
 		s->untraced += report->untraced;
 		break;
 	case MT_NOTICE_ENDING: judge(f, report->watch); break;
+	case MT_NOTICE_SNAPSHOT:
+		MT_GROW(s->snapshots, s->snapshot_count, s->snapshot_capacity);
+		s->snapshots[s->snapshot_count++] = mt_strdup(report->err.text);
+		break;
 	case MT_NOTICE_DETACHED:
 		s->detached = true;
 		if (report->err.code)
@@ -448,5 +452,8 @@ void mt_session_free(struct mt_session *s)
 	}
 	free(s->trace_path);
 	free(s->processes);
+	for (uint32_t i = 0; i < s->snapshot_count; i++)
+		free(s->snapshots[i]);
+	free(s->snapshots);
 	*s = (struct mt_session){0};
 }

@@ -4,15 +4,19 @@
 . "$(dirname "$0")/../suite.sh"
 build_programs -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-builtin -pthread -Wall -Wextra -Werror -- target
 children=()
-at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
-why=
+group=
+at_exit() {
+	[ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null
+	[ -z "$group" ] || rmdir "$group" 2>/dev/null
+}
+why= launcher=
 verdict() { say "$1" "$why"; why=; }
 
 # ---- a recording whose program does what it is told ----
 begin() { # OPTIONS...: $front, $process; it is ready
 	rm -f in out t.dat* record.err
 	mkfifo in out
-	"$memtui" record "$@" ./target <in >out 2>record.err &
+	$launcher "$memtui" record "$@" ./target <in >out 2>record.err &
 	front=$!
 	children=("$front")
 	exec 6>in 7<out
@@ -171,6 +175,92 @@ ends
 why+=$(is "$(grown t.dat)" "100 100")
 grep -q "live at its end" record.err || why+="$(cat record.err)"
 verdict stop
+
+# ---- conditions ----
+snapshots() { ls t.dat."$1"-at-*s 2>/dev/null; }
+taken() { [ "$(snapshots "$1" | wc -l)" = "$2" ]; }
+awaits() { until_true taken "$1" "$2" || why+="$(snapshots "$1" | wc -l) snapshots of $1, not $2; "; }
+rm -f t.dat.*
+begin -o t.dat --snapshot-when 'live > 50M' --snapshot-when 'rss>50M' --snapshot-when 'heap>60G'
+tell a
+does flush # a condition has been looked at
+taken '*' 0 || why+="a snapshot of nothing: $(ls t.dat.*); "
+tell m
+awaits live-over-50M 1
+awaits rss-over-50M 1
+tell a
+does flush # still true: once per crossing
+tell f
+does flush
+tell m
+awaits live-over-50M 2
+ends
+for n in $(snapshots '*'); do
+	whole "$n"
+	why+=$(is "$([ "$(field "$n" leaked_bytes)" -gt $((50 << 20)) ] && echo more)" more)
+done
+why+=$(is "$(snapshots heap-over-60G)" "")
+first=$(snapshots live-over-50M | head -n 1)
+grep -q "^memtui: live>50M after [0-9.]* s: wrote $tmp/$first\$" record.err || why+=$(cat record.err)
+why+=$(is "$("$memtui" groups --format json --marker 'live>50M' t.dat >marker.out 2>&1; echo $?)" 0)
+verdict conditions
+
+begin -o t.dat --snapshot-when 'growth>10M/s'
+tell g
+awaits growth-over-10M-per-s 1
+tell x
+ends
+verdict growth
+
+# a control group with a memory limit: $group; false and a reason in $none where there can be none
+make_group() { # BYTES
+	none=
+	for at in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
+		[ -w "$at/cgroup.procs" ] || continue
+		group=$at/memtui-test-$$
+		mkdir "$group" 2>/dev/null || continue
+		for limit in memory.limit_in_bytes memory.max; do
+			[ -e "$group/$limit" ] && echo "$1" >"$group/$limit" 2>/dev/null && return 0
+		done
+		rmdir "$group"
+	done
+	none="there is no memory controller in which a control group can be made"
+	return 1
+}
+in_group() { # COMMAND...
+	exec sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
+}
+remove_group() {
+	until_true rmdir "$group" 2>/dev/null || why+="$group stays; "
+	group=
+}
+if make_group $((200 << 20)); then
+	rm -f t.dat.*
+	launcher="in_group"
+	begin -o t.dat --snapshot-when 'live>25%'
+	tell a
+	does flush
+	taken '*' 0 || why+="a snapshot of nothing: $(ls t.dat.*); "
+	tell m
+	awaits live-over-25-percent 1
+	ends
+	launcher=
+	remove_group
+	verdict percent_of_a_limit
+else
+	skip percent_of_a_limit "$none"
+fi
+"$memtui" record -o refused.dat --snapshot-when 'live>90%' true 2>refused.err
+[ "$?" = 0 ] || grep -q "is in no control group with a memory limit that can be seen; give a size" refused.err ||
+	why+=$(cat refused.err)
+for wrong in 'rss>' rss '>2G' 'foo>2G' 'growth>10M' 'growth>9%' 'live>101%' 'rss>2X' 'rss<2G'; do
+	"$memtui" record -o refused.dat --snapshot-when "$wrong" true 2>refused.err
+	why+="$(is "$?" 2)$(is "$(wc -l <refused.err)" 1)"
+	grep -q "^memtui: --snapshot-when: .*; expected" refused.err || why+=$(cat refused.err)
+done
+"$memtui" record -o - --snapshot-when 'rss>2G' true 2>refused.err >refused.dat
+why+="$(is "$?" 2)"
+verdict refused_conditions
 
 # ---- a stream ----
 rm -f in out

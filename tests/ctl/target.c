@@ -1,5 +1,6 @@
 /* Does what it reads, one letter at a time, and says so in a word:
- *   a  100 blocks of 1000 bytes stay      m  a block of 64 MiB stays, touched
+ *   a  100 blocks of 1000 bytes stay      m  a block of 64 MiB, touched, stays until f
+ *   g  a thread allocates 1 MiB each 20 ms until x
  *   c  a forked child does a, says its number, and waits for x
  *   s  two threads allocate and free until x
  *   q  the end, with status 5 */
@@ -17,6 +18,7 @@ static pid_t child;
 static pthread_t threads[2];
 static int thread_count;
 static int child_pipe[2];
+static char *large;
 
 __attribute__((noinline)) static void *grow(size_t size)
 {
@@ -37,6 +39,13 @@ static void *churn(void *unused)
 		free(kept[n % 64]);
 		kept[n % 64] = grow(16 + n % 500);
 	}
+	return unused;
+}
+
+static void *leak(void *unused)
+{
+	for (; !over; usleep(20000))
+		grow(1 << 20);
 	return unused;
 }
 
@@ -76,7 +85,9 @@ int main(void)
 	while (read(0, &letter, 1) == 1) {
 		switch (letter) {
 		case 'a': grow_100(); break;
-		case 'm': memset(grow(64 << 20), 1, 64 << 20); break;
+		case 'm': large = memset(grow(64 << 20), 1, 64 << 20); break;
+		case 'f': free(large); break;
+		case 'g': pthread_create(&threads[thread_count++], NULL, leak, NULL); break;
 		case 'c': fork_child(); continue;
 		case 's':
 			for (; thread_count < 2; thread_count++)

@@ -231,7 +231,8 @@ const struct mt_command mt_command_attach = {
 		"not in the totals; frees of such blocks are counted separately. Programs that it "
 		"executes are not recorded. On quitting, memtui asks whether to detach (Enter), so "
 		"that the process runs as before, or to keep recording it. memtui never ends such "
-		"a process.\n\n"
+		"a process.",
+	.details =
 		"Several people may watch one recording at once. Watching does not change it, but "
 		"all watchers share the keyboard of the program's terminal. The terminal is shown "
 		"only for the program itself, not for its child processes. On quitting, memtui "

@@ -256,6 +256,10 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
 		"if stacks and live blocks alone exceed --max-size: exceed (the default) lets the " \
 		"file grow with them; stop ends the recording", "exceed|stop"}, \
+	{0, "snapshot_when", "CONDITION", MT_OPTION_TEXTS, MT_OPTION_AT(snapshot_when), \
+		"write a snapshot, a complete trace up to then, each time this becomes true: " \
+		"'rss>2G', 'live>500M' (or heap), 'live>90%' of the memory limit of its container " \
+		"(control group), 'growth>10M/s' of live bytes over 5 s; can be repeated", NULL}, \
 	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
 		"when the program has ended, print the blocks that it did not free by backtrace, " \
 		"most bytes (size, the default) or most blocks first", "size|count"}, \

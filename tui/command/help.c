@@ -138,6 +138,9 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
+	if (command->details)
+		fprintf(out, "\nThe manual page says more: memtui help --man %s | man -l -\n",
+			command->name);
 	if (command->verbs)
 		fputs("\nVerbs:\n", out);
 	for (const struct mt_verb *verb = command->verbs; verb && verb->name; verb++) {

@@ -168,6 +168,10 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_text(out, command->operands);
 	fputs("\\fR\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, command->description);
+	if (command->details) {
+		fputs(".PP\n", out);
+		put_paragraphs(out, command->details);
+	}
 	if (command->verbs)
 		fputs(".SH VERBS\n", out);
 	for (const struct mt_verb *verb = command->verbs; verb && verb->name; verb++) {

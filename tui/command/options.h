@@ -41,7 +41,7 @@ struct mt_arguments {
 	const struct mt_export_kind *kind;
 	const char *report, *outfile, *ignore; /* at the end of a recording */
 	const char *baseline;
-	struct mt_texts suppressions, wrappers, filter_texts;
+	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
 	 * without what is suppressed; names_suppressed: its output says how much that is */
@@ -191,6 +191,7 @@ struct mt_verb {
 struct mt_command {
 	const char *name, *operands, *words; /* words: one line, without a full stop */
 	const char *description;             /* paragraphs, separated by empty lines */
+	const char *details;                 /* the same, only in the manual page; NULL: none */
 	const char *examples;                /* lines "command\twhat it does" */
 	const struct mt_option *options;
 	const struct mt_verb *verbs;    /* NULL: it has none */

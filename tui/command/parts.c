@@ -1,6 +1,7 @@
 #include "tui/command/commands.h"
 
 #include "core/query/filter_match.h"
+#include "core/session/condition.h"
 #include "core/session/named.h"
 #include "tui/terminal/theme.h"
 
@@ -145,6 +146,22 @@ static int check_functions(const struct mt_arguments *arguments, struct mt_err *
 	return named ? 0 : -EINVAL;
 }
 
+static int check_conditions(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const struct mt_texts *texts = &arguments->snapshot_when;
+	struct mt_condition condition;
+	struct mt_err why;
+
+	for (int i = 0; i < texts->count; i++)
+		if (mt_condition_parse(&condition, texts->items[i], &why) < 0)
+			return mt_fail(err, -EINVAL, "--snapshot-when: %.400s", why.text);
+	if (texts->count && arguments->output && !strcmp(arguments->output, "-"))
+		return mt_fail(err, -EINVAL,
+			"--snapshot-when: standard output takes no snapshots; give a file with "
+			"--output");
+	return 0;
+}
+
 int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
 	struct mt_err *err)
 {
@@ -152,6 +169,8 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return err->code;
 	if (arguments->allocator_functions && check_functions(arguments, err) < 0)
 		return -EINVAL;
+	if (check_conditions(arguments, err) < 0)
+		return err->code;
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
 		return mt_fail(err, -EINVAL, "--%s: only with --report",
 			arguments->outfile          ? "outfile"
@@ -203,6 +222,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.duration_ns = arguments->duration_ns,
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),
+		.conditions = arguments->snapshot_when.items,
+		.condition_count = (uint32_t)arguments->snapshot_when.count,
 		.cache = arguments->no_cache ? NULL : arguments->cache,
 		.library = *library,
 	};

@@ -343,6 +343,8 @@ static int close_session(struct mt_session *session, const char *output, int wai
 			strsignal(WTERMSIG(wait_status)));
 	if (readable)
 		status = say_totals(session, arguments, err);
+	for (uint32_t i = 0; i < session->snapshot_count; i++)
+		mt_command_say("%s", session->snapshots[i]);
 	say_processes(session);
 	say_untraced(session, stream);
 	return status < 0 ? status : readable;
@@ -446,7 +448,8 @@ const struct mt_command mt_command_record = {
 		"argument of the program.\n\n"
 		"With --pid, a process that runs already is recorded from now on. ^C, SIGTERM, "
 		"--duration and 'memtui detach PID' end that; the process keeps running, and "
-		"memtui never ends it. The exit status is 0. See 'memtui help attach'.\n\n"
+		"memtui never ends it. The exit status is 0. See 'memtui help attach'.",
+	.details =
 		"Child processes are recorded too, each into a separate file: --output names it "
 		"if it has %p or %n, else it is OUTPUT.PID. The trace of an earlier program of the "
 		"same process (before exec) is OUTPUT.exec0, OUTPUT.exec1 and so on. memtui ends "

@@ -128,6 +128,7 @@ const char *mt_command_recording_option(const struct mt_arguments *a)
 		{"duration", a->duration_ns},
 		{"max-size", a->max_size_given},
 		{"over-size", a->over_size},
+		{"snapshot-when", a->snapshot_when.count},
 		{"report", a->report},
 	};
 

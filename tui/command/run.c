@@ -98,7 +98,8 @@ const struct mt_command mt_command_run = {
 		"all processes in a new directory, d discards it, k keeps the program running and "
 		"recorded. Enter, or the same key once more, ends the program and saves. A "
 		"recording that nobody has saved is in a directory below $XDG_CACHE_HOME/memtui or "
-		"~/.cache/memtui; memtui keeps the last eight of them.\n\n"
+		"~/.cache/memtui; memtui keeps the last eight of them.",
+	.details =
 		"With --tty the program uses another terminal, such as a second window. Type "
 		"'tty; sleep infinity' there first: tty prints its name, and sleep keeps the shell "
 		"from reading the program's input. If that shell has job control, ^C and ^Z in the "
