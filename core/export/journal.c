@@ -4,6 +4,7 @@
 #include "core/export/blind.h"
 #include "core/export/losses.h"
 #include "core/export/number.h"
+#include "core/export/oom.h"
 #include "core/query/frame.h"
 
 #include <malloc.h>
@@ -317,6 +318,7 @@ static void warning_text(char *out, size_t len, const struct mt_profile *p, uint
 static void end_text(char *out, size_t len, const struct mt_info *info)
 {
 	const char *name;
+	char oom[MT_OOM_LEN];
 
 	if (info->stopped) {
 		snprintf(out, len,
@@ -327,8 +329,9 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 			info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
-		snprintf(out, len, "process %u was killed by signal %d%s%s", info->pid,
-			WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "");
+		snprintf(out, len, "process %u was killed by signal %d%s%s%s%s", info->pid,
+			WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "",
+			mt_oom_words(oom, info) ? "; " : "", oom);
 	} else {
 		snprintf(out, len, "process %u exited with status %d", info->pid,
 			WEXITSTATUS(info->exit_status));

@@ -1,6 +1,7 @@
 #include "core/export/blind.h"
 #include "core/export/command_line.h"
 #include "core/export/losses.h"
+#include "core/export/oom.h"
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/resident.h"
@@ -218,14 +219,38 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 			mt_strings_get(&profile->strings, info->unpatched));
 }
 
-/* How it ended, and what it took to record it. */
-static void end_json(struct mt_json *json, const struct mt_info *info)
+static void oom_json(struct mt_json *json, const struct mt_profile *profile)
 {
+	const struct mt_info *info = &profile->info;
+	uint32_t group = mt_oom_group(profile);
+
+	mt_json_key(json, "oom_killed");
+	mt_json_open(json, '{');
+	mt_json_put_bool(json, "certain", info->oom_killed == MT_OOM_CERTAINLY);
+	mt_json_key(json, "limit_bytes");
+	if (info->oom_limit_bytes)
+		mt_json_number(json, info->oom_limit_bytes);
+	else
+		mt_json_null(json);
+	if (group != MT_NO_GROUP) {
+		mt_json_put_number(json, "group", group);
+		mt_json_put_number(json, "group_bytes", profile->groups[group].live_bytes);
+	}
+	mt_json_close(json, '}');
+}
+
+/* How it ended, and what it took to record it. */
+static void end_json(struct mt_json *json, const struct mt_profile *profile)
+{
+	const struct mt_info *info = &profile->info;
+
 	mt_json_key(json, "exit_status");
 	if (!info->ended || info->stopped || info->exit_status == -1)
 		mt_json_null(json);
 	else
 		mt_json_integer(json, info->exit_status);
+	if (info->oom_killed)
+		oom_json(json, profile);
 	mt_json_put_seconds(json, "resolution_seconds", info->resolution_ns);
 	mt_json_key(json, "counters");
 	mt_json_open(json, '{');
@@ -257,7 +282,7 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 	mt_json_put_bool(json, "paused", profile->info.paused);
 	notes_json(json, profile);
 	limits_json(json, profile);
-	end_json(json, &profile->info);
+	end_json(json, profile);
 	mt_json_close(json, '}');
 	putc('\n', report->out);
 }
@@ -320,7 +345,7 @@ static void put_exit_status(const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 	const char *name;
-	char text[64];
+	char text[64 + MT_OOM_LEN], oom[MT_OOM_LEN];
 
 	if (!info->ended)
 		return;
@@ -331,8 +356,9 @@ static void put_exit_status(const struct mt_report *report)
 		snprintf(text, sizeof text, "unknown");
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
-		snprintf(text, sizeof text, "by signal %d%s%s", WTERMSIG(info->exit_status),
-			name ? ", SIG" : "", name ? name : "");
+		snprintf(text, sizeof text, "by signal %d%s%s%s%s", WTERMSIG(info->exit_status),
+			name ? ", SIG" : "", name ? name : "", mt_oom_words(oom, info) ? ", " : "",
+			oom);
 	} else {
 		snprintf(text, sizeof text, "%d", WEXITSTATUS(info->exit_status));
 	}

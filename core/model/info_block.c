@@ -38,15 +38,17 @@ static const struct mt_named fields[] = {
 	NUMBER(peak_rss_bytes)
 	NUMBER(peak_rss_ns)
 	NUMBER(mapped_reserved_bytes)
+	SMALL(oom_killed, MT_OOM_PROBABLY)
+	NUMBER(oom_limit_bytes)
 /* clang-format on */
 #define X(name) {#name, offsetof(struct told, memory.name), sizeof(uint64_t), UINT64_MAX},
-			MT_MEMORY(X)
+				MT_MEMORY(X)
 #undef X
 #define X(CONSTANT, name, words) \
 	{"counter_" #name, \
 		offsetof(struct told, info.counters) + MT_COUNTER_##CONSTANT * sizeof(uint64_t), \
 		sizeof(uint64_t), UINT64_MAX},
-				MT_COUNTERS(X)
+					MT_COUNTERS(X)
 #undef X
 };
 #define FIELDS (sizeof fields / sizeof *fields)

@@ -180,6 +180,7 @@ struct mt_log_entry {
 	MT_INFO_COUNTS_UNNAMED(X) \
 	X(freed_before_attach, "free[|s] of [a block|blocks] allocated before memtui was attached")
 
+enum mt_oom_kind { MT_OOM_NONE, MT_OOM_CERTAINLY, MT_OOM_PROBABLY };
 enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED, MT_ORIGIN_ATTACHED };
 
 struct mt_info {
@@ -219,6 +220,10 @@ struct mt_info {
 	uint64_t mapped_reserved_bytes;   /* mapped now, or at the end, that may not be touched */
 	/* the highest RSS of all samples, and when that was; 0: not known */
 	uint64_t peak_rss_bytes, peak_rss_ns;
+	/* enum mt_oom_kind: the kernel has ended it by SIGKILL for want of memory; the limit of its
+	 * control group, 0: it had none */
+	uint32_t oom_killed;
+	uint64_t oom_limit_bytes;
 	/* the same of a malloc that the program calls past the tracer; 0: none */
 	uint32_t patched;   /* functions inside the program whose entries lead to the tracer */
 	uint32_t unpatched; /* string id: why none does although there are some; 0: no reason */

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PUBLISH_IDLE_NS 20000000ull
@@ -157,9 +159,9 @@ bool mt_image_pending(const struct mt_image *i)
 /* Of a process whose next events nobody takes any more: what is known beside them. */
 static void conclude(struct mt_image *i, int wait_status)
 {
+	mt_image_set_status(i, wait_status);
 	mt_merge_machine(&i->merge);
 	mt_merge_slack(&i->merge, true);
-	i->profile.info.exit_status = wait_status;
 	i->profile.info.ended = 1;
 	mt_model_settle(&i->model);
 	mt_image_write_out(i);
@@ -352,7 +354,14 @@ void mt_image_set_stopped(struct mt_image *i)
 
 void mt_image_set_status(struct mt_image *i, int wait_status)
 {
-	i->profile.info.exit_status = wait_status;
+	struct mt_info *info = &i->profile.info;
+
+	info->exit_status = wait_status;
+	if (wait_status == MT_STATUS_UNKNOWN || !WIFSIGNALED(wait_status)
+		|| WTERMSIG(wait_status) != SIGKILL)
+		return;
+	info->oom_killed = atomic_load(&i->process->oom_killed);
+	info->oom_limit_bytes = info->oom_killed ? i->process->oom_limit_bytes : 0;
 }
 
 void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)

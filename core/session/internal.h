@@ -193,6 +193,11 @@ struct mt_process {
 	/* how often somebody has asked for what lives; lock: the last answer, NULL: none waits */
 	_Atomic uint32_t live_asked;
 	struct mt_live_answer *live;
+	struct mt_oom *oom; /* service: of its control group, while it lives; NULL: nothing */
+	/* enum mt_oom_kind, if it has ended by SIGKILL: set before the draining thread hears of
+	 * its end, after the limit */
+	_Atomic uint32_t oom_killed;
+	uint64_t oom_limit_bytes;
 	uint32_t starts;    /* service: looks that found it between its exec and its request */
 	_Atomic bool left;  /* the root went on in an image that is not recorded */
 	_Atomic bool begun; /* it has a trace */

@@ -1,5 +1,6 @@
 /* Tracers that ask for a segment, and the table of processes. All in the service thread. */
 #include "core/session/internal.h"
+#include "core/session/oom.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -339,6 +340,7 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 	close(offer->segment.fd);
 	offer->segment.fd = -1;
 	post(r, p, offer);
+	mt_oom_meet(p); /* nobody waits for it */
 }
 
 int mt_offer_attached(struct mt_recorder *r, int fd, struct mt_err *err)
@@ -354,6 +356,7 @@ int mt_offer_attached(struct mt_recorder *r, int fd, struct mt_err *err)
 	close(offer->segment.fd);
 	offer->segment.fd = -1;
 	post(r, r->root, offer);
+	mt_oom_meet(r->root);
 	return 0;
 }
 

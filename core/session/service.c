@@ -1,5 +1,6 @@
 /* The recorder's second thread: hears tracers and watchers, sees processes end, drains the
  * program's terminal. */
+#include "core/session/oom.h"
 #include "core/session/service_parts.h"
 
 #include <errno.h>
@@ -185,6 +186,8 @@ static void look_around(struct mt_service *s)
 
 	if (now - s->turned_at < TURN_MS * 1000000ull)
 		return;
+	for (uint32_t i = 0; i < s->recorder->live_count; i++)
+		mt_oom_look(s->recorder->live[i], now);
 	mt_service_look_for_untraced(s);
 	mt_service_look_for_strangers(s);
 	mt_service_look_for_reaped(s, true);

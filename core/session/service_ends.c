@@ -1,4 +1,5 @@
 /* How processes end, and which of them nobody knows. */
+#include "core/session/oom.h"
 #include "core/session/service_parts.h"
 #include "core/session/snapshot_file.h"
 
@@ -92,6 +93,7 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 	struct mt_recorder *r = s->recorder;
 
 	end_children_first(s, p);
+	mt_oom_judge(p, mt_clock_monotonic_ns());
 	if (p == r->root) {
 		if (r->master_fd >= 0)
 			mt_service_read_terminal(s);

@@ -250,6 +250,48 @@ if make_group $((200 << 20)); then
 else
 	skip percent_of_a_limit "$none"
 fi
+
+# ---- killed by the kernel for want of memory ----
+is_killed() { # LETTER
+	printf %s "$1" >&6
+	exec 6>&- 7<&-
+	wait "$front" 2>/dev/null
+	why+=$(is "$?" 137)
+	children=()
+}
+oom() { "$memtui" info --format json t.dat | python3 -c 'import json,sys
+i=json.load(sys.stdin); o=i.get("oom_killed"); print(i["exit_status"], o and (o["certain"], o["limit_bytes"], o["group_bytes"] > 50 << 20))'; }
+if make_group $((100 << 20)); then
+	launcher="in_group"
+	begin -o t.dat
+	tell a
+	is_killed o
+	why+=$(is "$(oom)" "9 (True, 104857600, True)")
+	words="OOM-killed at 100M; most was held by grow (group [0-9]*): [0-9.]*M in [0-9]* blocks"
+	grep -q "^memtui: $words" record.err || why+=$(cat record.err)
+	"$memtui" report t.dat | grep -q "^$words" || why+="report does not say it; "
+	"$memtui" info t.dat | grep -q "^exit status .*SIGKILL, OOM-killed at 100M" || why+="info does not say it; "
+	whole t.dat
+	verdict oom_killed
+	# in the same group, which has had a kill long before this recording
+	begin -o t.dat
+	tell a
+	is_killed k
+	why+=$(is "$(oom)" "9 None")
+	grep -q OOM record.err && why+=$(cat record.err)
+	launcher=
+	remove_group
+	verdict plain_kill_in_a_group
+else
+	skip oom_killed "$none"
+	skip plain_kill_in_a_group "$none"
+fi
+begin -o t.dat
+tell a
+is_killed k
+why+=$(is "$(oom)" "9 None")
+grep -q OOM record.err && why+=$(cat record.err)
+verdict plain_kill
 "$memtui" record -o refused.dat --snapshot-when 'live>90%' true 2>refused.err
 [ "$?" = 0 ] || grep -q "is in no control group with a memory limit that can be seen; give a size" refused.err ||
 	why+=$(cat refused.err)

@@ -1,10 +1,12 @@
 /* Does what it reads, one letter at a time, and says so in a word:
  *   a  100 blocks of 1000 bytes stay      m  a block of 64 MiB, touched, stays until f
+ *   o  1 MiB after the other until the kernel ends it      k  SIGKILL to itself
  *   g  a thread allocates 1 MiB each 20 ms until x
  *   c  a forked child does a, says its number, and waits for x
  *   s  two threads allocate and free until x
  *   q  the end, with status 5 */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -87,6 +89,10 @@ int main(void)
 		case 'a': grow_100(); break;
 		case 'm': large = memset(grow(64 << 20), 1, 64 << 20); break;
 		case 'f': free(large); break;
+		case 'o':
+			for (;;)
+				memset(grow(1 << 20), 1, 1 << 20);
+		case 'k': raise(SIGKILL); break;
 		case 'g': pthread_create(&threads[thread_count++], NULL, leak, NULL); break;
 		case 'c': fork_child(); continue;
 		case 's':

@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/export/blind.h"
 #include "core/export/number.h"
+#include "core/export/oom.h"
 #include "tui/command/new_file.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 {
 	const char *path = session->trace_path;
 	bool failed = session->failed;
-	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN];
+	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN], oom[MT_OOM_LEN];
 	struct mt_closing closing;
 	int status = mt_closing_load(&closing, path, arguments, err);
 	const struct mt_profile *p = closing.recording ? closing.recording->now.profile : NULL;
@@ -94,6 +95,8 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 		mt_command_say("wrote %s: %s, %s %s lost", path, text, lost,
 			MT_PLURAL(lost, "event"));
 	}
+	if (status >= 0 && mt_oom_sentence(oom, p, closing.recording->now.symbols))
+		mt_command_say("%s", oom);
 	if (status >= 0)
 		say_blind(p);
 	if (status >= 0)

@@ -92,14 +92,14 @@ const struct mt_command mt_command_run = {
 		"Starts the program in a pane and shows its heap while it runs. Options stand "
 		"before the program; everything behind it is an argument of the program.\n\n"
 		"O opens the pane, Enter in it gives the program the keyboard, and ^] takes it "
-		"back. The pane keeps the last 10,000 lines of output, and / searches them.\n\n"
+		"back. The pane keeps the last 10,000 lines of output, and / searches them.",
+	.details =
 		"On quitting (q, F10, ^C) memtui asks what to do with a program that still runs, "
 		"and with a recording without -o: s saves it in this directory, a saves those of "
 		"all processes in a new directory, d discards it, k keeps the program running and "
 		"recorded. Enter, or the same key once more, ends the program and saves. A "
 		"recording that nobody has saved is in a directory below $XDG_CACHE_HOME/memtui or "
-		"~/.cache/memtui; memtui keeps the last eight of them.",
-	.details =
+		"~/.cache/memtui; memtui keeps the last eight of them.\n\n"
 		"With --tty the program uses another terminal, such as a second window. Type "
 		"'tty; sleep infinity' there first: tty prints its name, and sleep keeps the shell "
 		"from reading the program's input. If that shell has job control, ^C and ^Z in the "

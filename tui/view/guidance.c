@@ -1,6 +1,7 @@
 #include "tui/view/guidance.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "core/export/oom.h"
 #include "core/model/blind.h"
 #include "core/query/frame.h"
 #include "tui/terminal/fit.h"
@@ -97,7 +98,7 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 {
 	const struct mt_data *d = &app->data;
 	struct text t = {app, {room.row + 1, room.column, room.rows - 1, room.columns}, 0};
-	char wall[MT_NUMBER_LEN], line[200];
+	char wall[MT_NUMBER_LEN], line[200], oom[MT_OOM_LEN];
 
 	if (room.rows < 3 || !seen)
 		return;
@@ -115,6 +116,8 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 			d->whole->info.leaked_count ? ": it may have freed live blocks after that"
 						    : "");
 		put(&t, line);
+	} else if (mt_oom_sentence(oom, d->whole, d->symbols)) {
+		put(&t, oom);
 	}
 	if (!d->whole->info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,

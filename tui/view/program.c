@@ -8,6 +8,7 @@
 
 #ifdef HAVE_LIBVTERM
 #include "core/export/number.h"
+#include "core/export/oom.h"
 
 static bool ended(const struct mt_app *app)
 {
@@ -18,6 +19,7 @@ static bool ended(const struct mt_app *app)
 /* How it ended: the last line. */
 static void end_words(const struct mt_app *app, char *out, size_t len)
 {
+	char oom[MT_OOM_LEN];
 	int status =
 		app->program_ended ? app->wait_status : mt_app_home(app)->profile.info.exit_status;
 
@@ -26,7 +28,8 @@ static void end_words(const struct mt_app *app, char *out, size_t len)
 	else if (status < 0)
 		snprintf(out, len, "[the program has exited]");
 	else if (status & 0x7f)
-		snprintf(out, len, "[program killed by signal %d]", status & 0x7f);
+		snprintf(out, len, "[program killed by signal %d%s%s]", status & 0x7f,
+			mt_oom_words(oom, &mt_app_home(app)->profile.info) ? ": " : "", oom);
 	else
 		snprintf(out, len, "[program exited (%d)]", status >> 8 & 0xff);
 }
