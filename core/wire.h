@@ -39,7 +39,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 5
+#define MT_WIRE_VERSION 6
 #define MT_WIRE_PAGE 4096u
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
@@ -425,6 +425,23 @@ struct mt_wire_machine {
 	uint64_t tag_mask;     /* bits of a pointer that do not belong to the address */
 };
 
+/* What the tracer does at a signal, if somebody has asked for that. */
+enum mt_signal_use { MT_SIGNAL_REPORT, MT_SIGNAL_REPORT_COUNT, MT_SIGNAL_TOGGLE, MT_SIGNAL_USES };
+/* The signals that can be used for it. X(name, number) */
+#define MT_SIGNAL_NUMBERS(X) X(USR1, 10) X(USR2, 12) X(HUP, 1) X(WINCH, 28)
+#define MT_SIGNAL_CHOICES "USR1|USR2|HUP|WINCH"
+
+/* The number of a signal by its name; 0: it is none of these. */
+static inline uint32_t mt_signal_number(const char *name)
+{
+#define X(id, number) \
+	if (name && !__builtin_strcmp(name, #id)) \
+		return number;
+	MT_SIGNAL_NUMBERS(X)
+#undef X
+	return 0;
+}
+
 struct mt_wire_header {
 	/* R, before the tracer sees it */
 	uint64_t magic;
@@ -444,6 +461,7 @@ struct mt_wire_header {
 	uint64_t forked_from;
 	/* stand-alone: inode of the name space in which the process has its number; 0: not known */
 	uint64_t pid_space;
+	uint32_t signals[MT_SIGNAL_USES]; /* their numbers, by use; 0: none */
 	/* R, while it runs: own cache line */
 
 	/* advanced as the recorder goes on: who waits for room sees that it does */
@@ -475,7 +493,9 @@ struct mt_wire_header {
 	uint64_t own_allocator;
 	/* T: functions inside the program whose entries lead to hooks (doc/entry-patches.md) */
 	uint64_t patched;
-	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
+	uint32_t signals_refused; /* T: by use, a bit: the program handles or ignores it itself */
+	uint32_t reports[2];      /* T: how often one was asked for by a signal: size, count */
+	uint64_t private_bytes;   /* of the tracer's own memory beside the segment */
 	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last
 	 * of anchor_count, stands at 1 + n % 2, so that the one before is whole while a new one is
 	 * written. */

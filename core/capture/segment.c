@@ -134,6 +134,7 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 		.ring_data = s->ring_data,
 		.recording = !o->paused,
 	};
+	memcpy(h->signals, o->signals, sizeof h->signals);
 	__atomic_store_n(&h->magic, MT_WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 

@@ -24,8 +24,9 @@ struct mt_segment_options {
 	uint64_t address_limit; /* RLIMIT_AS of the program, RLIM_INFINITY for none */
 	uint64_t file_limit;    /* RLIMIT_FSIZE of the recorder: a memfd is a file too */
 	enum mt_clock clock;
-	uint32_t flags;       /* MT_SEGMENT_* */
-	uint32_t depth_limit; /* 0: 4096 */
+	uint32_t flags;                   /* MT_SEGMENT_* */
+	uint32_t depth_limit;             /* 0: 4096 */
+	uint32_t signals[MT_SIGNAL_USES]; /* numbers, by use; 0: none */
 	bool paused;
 };
 

@@ -42,6 +42,8 @@ struct mt_image {
 	bool turn_due;
 	uint32_t pauses;
 	struct mt_condition_state conditions;
+	uint32_t reports[2]; /* that were asked for by signals, of the segment: as last seen */
+	bool refusals_told;
 	uint32_t markers;     /* of the recorder, that were taken or were there before */
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;

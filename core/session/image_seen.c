@@ -212,6 +212,7 @@ void mt_image_tend(struct mt_image *i, uint64_t now, bool idle)
 	sample_memory(i, now);
 	begin_look(i, now);
 	mt_watch_image(i->recorder->watch, i, now);
+	mt_watch_signals(i);
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
 		if (i->merge.between_due)

@@ -133,6 +133,7 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 	};
 	struct rlimit file;
 
+	memcpy(options.signals, o->signals, sizeof options.signals);
 	getrlimit(RLIMIT_FSIZE, &file);
 	options.file_limit = file.rlim_cur;
 	return mt_segment_create_in(s, fd, &options, &r->alive, err);

@@ -35,7 +35,7 @@ void mt_service_ask_live(struct mt_service *s, struct mt_peer *p, pid_t pid)
 		answer(s, p, NULL, -ESRCH);
 		return;
 	}
-	if (!atomic_load(&process->begun)) {
+	if (!atomic_load(&process->begun) && !process->segments) { /* else it is about to */
 		answer(s, p, NULL, -ENODATA);
 		return;
 	}

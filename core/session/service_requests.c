@@ -104,7 +104,7 @@ static void on_snapshot(struct mt_recorder *r, const struct mt_peer *p, const st
 	if (!process || atomic_load(&process->done))
 		mt_fail(&err, -ESRCH, "process %d is no longer being recorded",
 			(int)(pid ? pid : r->program));
-	else if (!atomic_load(&process->begun))
+	else if (!atomic_load(&process->begun) && !process->segments) /* else it is about to */
 		mt_fail(&err, -ENODATA,
 			"process %d has not allocated yet; its recording begins with its first "
 			"allocation or free",

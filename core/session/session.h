@@ -37,6 +37,7 @@ struct mt_session_options {
 	uint64_t max_bytes;
 	/* stop where what must stay does not fit; else the limit is exceeded */
 	bool stop_over_size;
+	uint32_t signals[3]; /* by enum mt_signal_use: their numbers; 0: none */
 	/* on which the recorder takes a snapshot by itself: see condition.h */
 	const char *const *conditions;
 	uint32_t condition_count;

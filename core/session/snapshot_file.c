@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@
 struct file {
 	struct file *next;
 	struct mt_process *process;
-	char *pattern; /* NULL: beside the trace */
-	pid_t child;   /* 0: none has begun, or it has ended */
+	char *pattern;    /* NULL: beside the trace */
+	const char *sort; /* metric of a report that is to be made of it; NULL: none */
+	pid_t child;      /* 0: none has begun, or it has ended */
 	bool begun, done;
 	struct mt_snapshot_result *result; /* shared memory */
 };
@@ -126,6 +128,32 @@ static int give_name(char path[1024], const char *aside, bool chosen, struct mt_
 		: 0;
 }
 
+/* Puts a report on the trace in its place, as 'memtui report' prints it: names and words are not
+ * the recorder's business. */
+static int make_report(const struct file *f, const char *trace, struct mt_err *err)
+{
+	char *text = mt_format("%s.txt", trace), *sort = (char *)f->sort;
+	char *arguments[] = {"memtui", "report", "--sort", sort, (char *)trace, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int status = -1, error;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 1, text, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environ);
+	if (!error && waitpid(child, &status, 0) == child && status == 0)
+		error = rename(text, trace) < 0 ? errno : 0;
+	else if (!error)
+		error = EIO;
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		unlink(text);
+	free(text);
+	return error ? mt_fail(err, -error, "cannot write the report %s: %s", f->result->path,
+		       strerror(error))
+		     : 0;
+}
+
 static _Noreturn void write_file(struct mt_recorder *r, struct mt_image *image, struct file *f,
 	int fd, const char *aside)
 {
@@ -137,7 +165,8 @@ static _Noreturn void write_file(struct mt_recorder *r, struct mt_image *image, 
 	alarm(LONGEST_S);
 	close_others(r);
 	pthread_mutex_init(&r->lock, NULL); /* another thread may have held it */
-	if (mt_image_write_snapshot(image, fd, aside, &result->err) == 0 && stat(aside, &st) == 0)
+	if (mt_image_write_snapshot(image, fd, aside, &result->err) == 0
+		&& (!f->sort || make_report(f, aside, &result->err) == 0) && stat(aside, &st) == 0)
 		give_name(result->path, aside, f->pattern, &result->err);
 	result->bytes = (uint64_t)st.st_size;
 	if (result->err.code)
@@ -228,15 +257,28 @@ void mt_snapshot_files_begin(struct mt_recorder *r, struct mt_image *image)
 		begin(r, image, f, "snapshot");
 }
 
-void mt_snapshot_file_take(struct mt_recorder *r, struct mt_image *image, const char *condition,
-	const char *label)
+static void take(struct mt_recorder *r, struct mt_image *image, const char *condition,
+	const char *label, const char *sort)
 {
 	struct file *f = new_file(mt_image_process(image), 0);
 
 	snprintf(f->result->condition, sizeof f->result->condition, "%s", condition);
+	f->sort = sort;
 	f->begun = true;
 	add(r, f);
 	begin(r, image, f, label);
+}
+
+void mt_snapshot_file_take(struct mt_recorder *r, struct mt_image *image, const char *condition,
+	const char *label)
+{
+	take(r, image, condition, label, NULL);
+}
+
+void mt_snapshot_file_report(struct mt_recorder *r, struct mt_image *image, const char *signal,
+	const char *label, const char *sort)
+{
+	take(r, image, signal, label, sort);
 }
 
 void mt_snapshot_files_drop(struct mt_recorder *r, const struct mt_process *process)

@@ -17,6 +17,9 @@ void mt_snapshot_files_begin(struct mt_recorder *, struct mt_image *);
  * for it. */
 void mt_snapshot_file_take(struct mt_recorder *, struct mt_image *, const char *condition,
 	const char *label);
+/* The same, of a signal: a report in words in place of the trace. sort: its metric, which stays. */
+void mt_snapshot_file_report(struct mt_recorder *, struct mt_image *, const char *signal,
+	const char *label, const char *sort);
 /* The process is recorded no more, so what was not begun will not be. */
 void mt_snapshot_files_drop(struct mt_recorder *, const struct mt_process *);
 /* Waits until all are complete and told. */

@@ -53,3 +53,51 @@ void mt_watch_image(const struct mt_watch *w, struct mt_image *i, uint64_t now)
 		mt_snapshot_file_take(i->recorder, i, c->text, c->label);
 	}
 }
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static const char *name_of(uint32_t signal)
+{
+#define X(name, number) \
+	if (signal == number) \
+		return "SIG" #name;
+	MT_SIGNAL_NUMBERS(X)
+#undef X
+	return "a signal";
+}
+
+static void tell_refusals(struct mt_image *i, uint32_t refused)
+{
+	const struct mt_session_options *o = i->recorder->options;
+	struct mt_err err;
+
+	for (uint32_t use = 0; use < MT_SIGNAL_USES; use++) {
+		if (!(refused >> use & 1))
+			continue;
+		mt_fail(&err, -EBUSY,
+			"process %d handles or ignores %s itself, so memtui leaves it alone",
+			(int)i->process->pid, name_of(o->signals[use]));
+		mt_recorder_trouble_of(i->recorder, i->process, &err);
+	}
+}
+
+void mt_watch_signals(struct mt_image *i)
+{
+	static const char *const labels[] = {"report-by-size", "report-by-count"};
+	struct mt_wire_header *h = i->segment.header;
+	uint32_t refused = __atomic_load_n(&h->signals_refused, __ATOMIC_RELAXED);
+
+	if (refused && !i->refusals_told)
+		tell_refusals(i, refused);
+	i->refusals_told = refused != 0;
+	for (uint32_t by = 0; by < 2; by++) {
+		uint32_t asked = __atomic_load_n(&h->reports[by], __ATOMIC_RELAXED);
+
+		if (asked == i->reports[by] || !i->begun || i->failure.code)
+			continue;
+		i->reports[by] = asked; /* several in one look are one report */
+		mt_snapshot_file_report(i->recorder, i,
+			name_of(i->recorder->options->signals[MT_SIGNAL_REPORT + by]), labels[by],
+			by ? "leaked_count" : "leaked_size");
+	}
+}

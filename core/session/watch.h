@@ -16,5 +16,7 @@ int mt_watch_begin(struct mt_recorder *, struct mt_err *err);
 /* The draining thread, between two events: takes a snapshot of each condition that has become true
  * for the image. */
 void mt_watch_image(const struct mt_watch *, struct mt_image *, uint64_t monotonic_ns);
+/* The same: writes the reports that signals to the program have asked for. */
+void mt_watch_signals(struct mt_image *);
 
 #endif

@@ -15,6 +15,8 @@ struct mt_installed {
 	void (*in_child)(void);
 	/* A new image's segment has begun, and its first event waits. NULL: it need not be told. */
 	void (*begun)(void);
+	/* The same: it takes the signals that it is to heed. NULL: none. */
+	void (*signals)(struct mt_wire_header *);
 	/* The descriptor of this image's segment, which somebody has brought. NULL: it is asked
 	 * for. */
 	int (*segment)(void);

@@ -10,6 +10,7 @@
 #include "preload/hooks/libc_family.h"
 #include "preload/hooks/operators.h"
 #include "preload/hooks/prefixed.h"
+#include "preload/hooks/signals.h"
 #include "preload/install/allocator.h"
 #include "preload/install/deepbind.h"
 #include "preload/install/patched.h"
@@ -228,5 +229,6 @@ struct mt_installed mt_installed = {
 	.find_real = find_real,
 	.in_child = mt_deepbind_in_child,
 	.begun = mt_patched_ask,
+	.signals = mt_signals_take,
 	.settings = mt_environment,
 };

@@ -143,6 +143,8 @@ static int connect_to_segment(uint64_t forked_from, bool *uncounted)
 		h = mt_file_start(&copy, forked_from);
 	}
 	if (h && start(h, &copy)) {
+		if (!forked_from && mt_installed.signals)
+			mt_installed.signals(h);
 		if (!forked_from && mt_installed.begun)
 			mt_installed.begun();
 		return 0;

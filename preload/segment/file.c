@@ -270,6 +270,8 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 		.recording = 1,
 		.forked_from = forked_from,
 	};
+	/* reports are another program's work: doc/standalone.md */
+	copy->signals[MT_SIGNAL_TOGGLE] = mt_file.toggle;
 	copy->counters[MT_COUNTER_BAD_DEPTH] = mt_file.bad_depth;
 	error = choose_sizes(copy);
 	mt_file.next_chunk = mt_file.zeroing = mt_file.anchoring = 0;

@@ -78,6 +78,7 @@ bool mt_file_read_environment(void)
 		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0)
 		| (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0)
 		| (is_set("MEMTUI_NO_FOLLOW") ? MT_SEGMENT_NO_FOLLOW : 0);
+	mt_file.toggle = mt_signal_number(mt_setting("MEMTUI_SIGNAL_TOGGLE"));
 	mt_file.depth = read_depth();
 	if (is_set("MEMTUI_DISABLED"))
 		mt_store(&mt_tracer.said, MT_BEGIN_PAUSED);

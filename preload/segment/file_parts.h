@@ -22,8 +22,9 @@ struct mt_file {
 	uint64_t anchor_step;  /* ticks from it to the next one */
 	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
 	uint64_t flags, depth;
-	bool bad_depth; /* MEMTUI_DEPTH is no number in the range */
-	bool known;     /* what the environment says was read */
+	bool bad_depth;  /* MEMTUI_DEPTH is no number in the range */
+	uint32_t toggle; /* the signal that pauses and resumes; 0: none */
+	bool known;      /* what the environment says was read */
 	bool child;
 	bool zeroes; /* the file system knows no fallocate: room is made by writing */
 	uint32_t zeroing, anchoring, next_chunk;

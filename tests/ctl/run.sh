@@ -177,7 +177,7 @@ grep -q "live at its end" record.err || why+="$(cat record.err)"
 verdict stop
 
 # ---- conditions ----
-snapshots() { ls t.dat."$1"-at-*s 2>/dev/null; }
+snapshots() { ls t.dat.$1-at-*s 2>/dev/null; } # LABEL, which may be a pattern
 taken() { [ "$(snapshots "$1" | wc -l)" = "$2" ]; }
 awaits() { until_true taken "$1" "$2" || why+="$(snapshots "$1" | wc -l) snapshots of $1, not $2; "; }
 rm -f t.dat.*
@@ -333,7 +333,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	exec 6>in 7<out
 	hear
 	for verb in detach stop; do
-		rm -f t.dat
+		rm -f t.dat record.err
 		"$memtui" record -p "$process" -o t.dat 2>record.err </dev/null &
 		front=$!
 		children=("$process" "$front")
@@ -356,6 +356,76 @@ if [ "$(uname -m)" = x86_64 ]; then
 else
 	skip attached "attaching exists for x86-64 only"
 fi
+
+# ---- signals to the program ----
+rm -f t.dat.*
+begin -o t.dat --signal-report USR1 --signal-report-count USR2 --signal-toggle HUP
+tell a
+kill -USR1 "$process"
+awaits report-by-size 1
+kill -USR2 "$process"
+awaits report-by-count 1
+kill -HUP "$process"
+tell a
+kill -HUP "$process"
+tell a
+tell h
+kill -USR1 "$process"
+hear
+why+=$(is "$heard" mine)
+ends
+why+=$(is "$(grown t.dat)" "200 200")$(is "$(snapshots 'report-by-*' | wc -l)" 2)
+grep -q "in 100 of 100 blocks, by malloc" "$(snapshots report-by-size)" || why+=$(cat "$(snapshots report-by-size)")
+grep -q "by leaked_size:" "$(snapshots report-by-size)" || why+="the report is not by size; "
+grep -q "by leaked_count:" "$(snapshots report-by-count)" || why+="the report is not by count; "
+grep -q "^memtui: SIGUSR1 after [0-9.]* s: wrote $tmp/t.dat.report-by-size" record.err || why+=$(cat record.err)
+why+=$(is "$(ls ./*.new ./*.txt 2>/dev/null)" "")
+verdict signals
+
+ignoring() { exec sh -c 'trap "" USR1; exec "$0" "$@"' "$@"; }
+launcher=ignoring
+begin -o t.dat --signal-report USR1
+launcher=
+kill -USR1 "$process"
+tell a
+ends
+grep -q "process $process handles or ignores SIGUSR1 itself, so memtui leaves it alone" record.err || why+=$(cat record.err)
+why+=$(is "$(snapshots report-by-size | wc -l)" 0)
+verdict ignored_signal
+
+for disabled in 0 1; do
+	rm -f in out alone.mem
+	mkfifo in out
+	LD_PRELOAD=$lib MEMTUI_OUTPUT=alone.mem MEMTUI_SIGNAL_TOGGLE=USR2 MEMTUI_DISABLED=$disabled ./target <in >out &
+	process=$!
+	children=("$process")
+	exec 6>in 7<out
+	hear
+	tell a
+	kill -USR2 "$process"
+	tell a
+	kill -USR2 "$process"
+	tell a
+	tell q
+	exec 6>&- 7<&-
+	wait "$process"
+	why+=$(is "$?" 5)$(is "$(grown alone.mem)" "$((200 - disabled * 100)) $((200 - disabled * 100))")
+done
+children=()
+verdict toggle_without_a_recorder
+process=$$
+for options in "--signal-report USR3" "--signal-toggle KILL"; do
+	"$memtui" record -o refused.dat $options true 2>refused.err
+	why+=$(is "$?" 2)
+	grep -q "expected USR1|USR2|HUP|WINCH" refused.err || why+=$(cat refused.err)
+done
+"$memtui" record -o refused.dat --signal-report USR1 --signal-toggle USR1 true 2>refused.err
+why+=$(is "$?" 2)
+grep -q -- "--signal-toggle: USR1 is given to --signal-report already" refused.err || why+=$(cat refused.err)
+"$memtui" record -o refused.dat --signal-report USR1 -p $$ 2>refused.err
+why+=$(is "$?" 2)
+grep -q "keeps its signals; use 'memtui ctl $$ report'" refused.err || why+=$(cat refused.err)
+verdict refused_signals
 
 # ---- what is refused ----
 process=4194304

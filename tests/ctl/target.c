@@ -1,6 +1,7 @@
 /* Does what it reads, one letter at a time, and says so in a word:
  *   a  100 blocks of 1000 bytes stay      m  a block of 64 MiB, touched, stays until f
  *   o  1 MiB after the other until the kernel ends it      k  SIGKILL to itself
+ *   h  a handler of its own for SIGUSR1, which says so
  *   g  a thread allocates 1 MiB each 20 ms until x
  *   c  a forked child does a, says its number, and waits for x
  *   s  two threads allocate and free until x
@@ -60,6 +61,12 @@ static void say(const char *word)
 		_exit(9);
 }
 
+static void handle(int number)
+{
+	(void)number;
+	say("mine");
+}
+
 static void fork_child(void)
 {
 	char byte, number[32];
@@ -92,6 +99,7 @@ int main(void)
 		case 'o':
 			for (;;)
 				memset(grow(1 << 20), 1, 1 << 20);
+		case 'h': signal(SIGUSR1, handle); break;
 		case 'k': raise(SIGKILL); break;
 		case 'g': pthread_create(&threads[thread_count++], NULL, leak, NULL); break;
 		case 'c': fork_child(); continue;

@@ -5,6 +5,7 @@
 #include "core/query/wrappers.h"
 #include "core/recording/recording.h"
 #include "core/session/session.h"
+#include "core/wire.h"
 #include "tui/command/options.h"
 #include "tui/ui.h"
 
@@ -260,6 +261,14 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"write a snapshot, a complete trace up to then, each time this becomes true: " \
 		"'rss>2G', 'live>500M' (or heap), 'live>90%' of the memory limit of its container " \
 		"(control group), 'growth>10M/s' of live bytes over 5 s; can be repeated", NULL}, \
+	{0, "signal_report", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[0]), \
+		"this signal to the program writes a report, most bytes first, beside the trace, " \
+		"unless the program handles it itself", MT_SIGNAL_CHOICES}, \
+	{0, "signal_report_count", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[1]), \
+		"the same, most blocks first", MT_SIGNAL_CHOICES}, \
+	{0, "signal_toggle", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[2]), \
+		"this signal to the program pauses the recording, or resumes it", \
+		MT_SIGNAL_CHOICES}, \
 	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
 		"when the program has ended, print the blocks that it did not free by backtrace, " \
 		"most bytes (size, the default) or most blocks first", "size|count"}, \

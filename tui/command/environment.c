@@ -27,6 +27,9 @@ static const struct mt_variable variables[] = {
 		"do not put LD_PRELOAD and MEMTUI_OUTPUT back where a program removes them"},
 	{"MEMTUI_DISABLED", "1", "disabled",
 		"start paused, until the program calls memtui_resume (memtui.h)"},
+	{"MEMTUI_SIGNAL_TOGGLE", "SIGNAL", "signal_toggle",
+		"USR1, USR2, HUP or WINCH: this signal pauses the recording, or resumes it, unless "
+		"the program handles it itself"},
 	{"MEMTUI_CACHE", "DIR", NULL,
 		"directory in which memtui keeps the function names of large files for the "
 		"next recording (default: $XDG_CACHE_HOME/memtui, else ~/.cache/memtui); "

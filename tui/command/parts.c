@@ -162,6 +162,28 @@ static int check_conditions(const struct mt_arguments *arguments, struct mt_err 
 	return 0;
 }
 
+static int check_signals(const struct mt_arguments *arguments, bool attaches, struct mt_err *err)
+{
+	static const char *const names[] = {"signal-report", "signal-report-count",
+		"signal-toggle"};
+	const char *const *signals = arguments->signals;
+
+	for (int i = 0; i < MT_SIGNAL_USES; i++) {
+		if (signals[i] && attaches)
+			return mt_fail(err, -EINVAL,
+				"--%s: a process that runs already keeps its signals; use 'memtui "
+				"ctl %d %s'",
+				names[i], (int)arguments->pid,
+				i == MT_SIGNAL_TOGGLE ? "pause" : "report");
+		for (int j = 0; j < i; j++)
+			if (signals[i] && signals[j] && !strcmp(signals[i], signals[j]))
+				return mt_fail(err, -EINVAL,
+					"--%s: %s is given to --%s already; choose another signal",
+					names[i], signals[i], names[j]);
+	}
+	return 0;
+}
+
 int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
 	struct mt_err *err)
 {
@@ -169,7 +191,7 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return err->code;
 	if (arguments->allocator_functions && check_functions(arguments, err) < 0)
 		return -EINVAL;
-	if (check_conditions(arguments, err) < 0)
+	if (check_conditions(arguments, err) < 0 || check_signals(arguments, attaches, err) < 0)
 		return err->code;
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
 		return mt_fail(err, -EINVAL, "--%s: only with --report",
@@ -227,6 +249,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.cache = arguments->no_cache ? NULL : arguments->cache,
 		.library = *library,
 	};
+	for (int i = 0; i < MT_SIGNAL_USES; i++)
+		options->signals[i] = mt_signal_number(arguments->signals[i]);
 }
 
 char *mt_command_library(void)
