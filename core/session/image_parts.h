@@ -64,6 +64,8 @@ uint64_t mt_image_taken_up_to(const struct mt_image *);
 /* image_trace.c */
 /* What the merge is to call when events are to be written. */
 void mt_image_use_trace(struct mt_image *);
+/* Gives a file to the owner that was asked for, if one was. */
+void mt_image_give_away(const struct mt_image *, int fd);
 /* The list of what lives at the end: written now, or kept for mt_image_complete. */
 void mt_image_take_live(struct mt_image *);
 void mt_image_drop_live(struct mt_image *);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LOOKS_AGAIN 10 /* 100 ms apart */
 #define LIVE_AT_ONCE 65536u
@@ -103,6 +104,20 @@ void mt_image_use_trace(struct mt_image *i)
 	begin_flight(i);
 }
 
+void mt_image_give_away(const struct mt_image *i, int fd)
+{
+	const struct mt_session_options *o = i->recorder->options;
+	struct stat st;
+	struct mt_err err;
+
+	if (!o->chown || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)
+		|| fchown(fd, o->owner, o->group) == 0)
+		return;
+	mt_fail(&err, -errno, "--chown: the trace of process %d keeps its owner: %s",
+		(int)i->process->pid, strerror(errno));
+	mt_recorder_trouble_of(i->recorder, i->process, &err);
+}
+
 int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 {
 	i->writer = mt_trace_writer_new(fd, err);
@@ -111,6 +126,7 @@ int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 		return err->code;
 	}
 	mt_trace_writer_stays(i->writer);
+	mt_image_give_away(i, fd);
 	i->begun = true;
 	i->merge.writer = i->flight.writer = i->writer;
 	mt_image_write_out(i);
@@ -219,6 +235,7 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver **library, struct m
 			*err = i->failure;
 		return i->failure.code;
 	}
+	mt_image_give_away(i, mt_trace_writer_fd(i->writer)); /* --max-size makes new files */
 	mt_image_look_at_program(i);
 	find_symbols(i, library, &symbols);
 	error = write_title(i, err);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ static void fill_in(struct mt_buffer *out, const char *pattern, const char *prog
 	unsigned number)
 {
 	const char *slash = strrchr(program, '/');
+	struct utsname host = {.nodename = ""};
 
 	for (const char *at = pattern; *at; at++) {
 		if (*at != '%' || !at[1]) {
@@ -29,6 +31,10 @@ static void fill_in(struct mt_buffer *out, const char *pattern, const char *prog
 		case 'e': mt_buffer_printf(out, "%s", slash ? slash + 1 : program); break;
 		case 't': mt_buffer_printf(out, "%lld", (long long)time(NULL)); break;
 		case 'p': mt_buffer_printf(out, "%d", (int)pid); break;
+		case 'h':
+			uname(&host);
+			mt_buffer_printf(out, "%s", host.nodename);
+			break;
 		case 'n': mt_buffer_printf(out, "%u", number); break;
 		case '%': mt_buffer_add(out, "%", 1); break;
 		default: mt_buffer_add(out, at - 1, 2);

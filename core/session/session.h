@@ -12,8 +12,11 @@
 struct mt_session_options {
 	char *const *argv;  /* program and arguments, NULL-terminated; NULL with attach */
 	pid_t attach;       /* records this process, which runs already; 0: starts argv */
-	const char *output; /* path with %e %t %p %n, or "-"; NULL: the default name */
-	bool force;         /* replace an existing output file */
+	const char *output; /* path with %e %t %p %h %n, or "-"; NULL: the default name */
+	bool chown;         /* output files are given to this owner */
+	uid_t owner;
+	gid_t group;
+	bool force; /* replace an existing output file */
 	/* give the program a pseudo-terminal of its own, of this size */
 	bool pty;
 	unsigned short rows, columns;

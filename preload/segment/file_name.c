@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -141,6 +142,14 @@ static void put_number(struct name *n, uint64_t value)
 	put(n, at, (size_t)(digits + sizeof digits - at));
 }
 
+static void put_host(struct name *n)
+{
+	static struct utsname host; /* one thread makes a name */
+
+	if (mt_sys1(SYS_uname, &host) == 0)
+		put_text(n, host.nodename);
+}
+
 static const char *program_name(void)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);
@@ -168,6 +177,7 @@ static void fill_in(struct name *n, unsigned count, bool with_pid)
 			break;
 		case 't': put_number(n, mt_sys_clock(CLOCK_REALTIME) / 1000000000); break;
 		case 'e': put_text(n, program_name()); break;
+		case 'h': put_host(n); break;
 		case 'n':
 			put_number(n, count);
 			n->has_number = true;

@@ -616,7 +616,7 @@ fails "program is a directory" 1 'directory' record -o no3.dat ./directory
 fails "program without permission" 1 'notexec' record -o no4.dat ./notexec
 fails "script without interpreter" 1 'script|interpreter' record -o no5.dat ./script
 fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
-fails "report of a stream" 1 "needs a trace file" record --report -o - ./known
+fails "report of a stream" 2 "needs a trace file" record --report -o - ./known
 fails "attach: no such process" 1 'does not exist' attach 999999999
 fails "attach: no number" 2 "invalid process 'abc'" attach abc
 mkfifo attach.fifo

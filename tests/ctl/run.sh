@@ -427,6 +427,47 @@ why+=$(is "$?" 2)
 grep -q "keeps its signals; use 'memtui ctl $$ report'" refused.err || why+=$(cat refused.err)
 verdict refused_signals
 
+# ---- files at the end ----
+host=$(uname -n)
+begin -o "host-%h.dat" --flame-graph peak.svg --report --outfile report.txt
+tell a
+does snapshot "snapshot-%h"
+ends
+why+=$(is "$(ls host-* snapshot-*)" "$(printf '%s\n' "host-$host.dat" "snapshot-$host")")
+grep -q "<svg" peak.svg && grep -q "grow" peak.svg || why+="no flame graph: $(head -c 200 peak.svg) $(cat record.err)"
+grep -q "grow" report.txt || why+="no report: $(cat report.txt)"
+LD_PRELOAD=$lib MEMTUI_OUTPUT="alone-%h.mem" ./target </dev/null >out.txt
+why+=$(is "$(ls alone-*)" "alone-$host.mem")
+"$memtui" record -o - --flame-graph x.svg true >refused.dat 2>refused.err
+why+=$(is "$?" 2)
+grep -q -- "--flame-graph: needs a trace file" refused.err || why+=$(cat refused.err)
+verdict names_and_flame_graph
+
+if [ -n "$root" ]; then
+	begin -o t.dat --chown 65534:65533
+	tell a
+	tell c
+	child=${heard#child }
+	does snapshot given
+	tell x
+	ends
+	why+=$(is "$(stat -c %u:%g t.dat given "t.dat.$child" | tr '\n' ' ')" "65534:65533 65534:65533 65534:65533 ")
+	begin -o t.dat --max-size 256k --chown 65534:65533
+	tell s
+	tell x
+	ends
+	why+=$(is "$(stat -c %u:%g t.dat)" 65534:65533)
+	verdict owner
+else
+	skip owner "needs root"
+fi
+for wrong in 1000 me:us 1:2x -1:2 1:; do
+	"$memtui" record -o refused.dat --chown "$wrong" true 2>refused.err
+	why+=$(is "$?" 2)
+	grep -q -- "--chown: invalid owner" refused.err || why+=$(cat refused.err)
+done
+verdict refused_owners
+
 # ---- what is refused ----
 process=4194304
 refuses 1 "process 4194304 does not exist" pause

@@ -216,13 +216,23 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "allocator_functions", "LIST", MT_OPTION_TEXT, MT_OPTION_AT(allocator_functions), \
 		"also record an allocator's functions: 'malloc=NAME free=NAME calloc=NAME', " \
 		"'prefix=je_', 'object=LIB'", NULL}
+#define MT_OPTIONS_SIGNALS \
+	{0, "signal_report", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[0]), \
+		"write a report, most bytes first, at this signal to the program, unless the " \
+		"program handles it", MT_SIGNAL_CHOICES}, \
+	{0, "signal_report_count", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[1]), \
+		"the same, most blocks first", MT_SIGNAL_CHOICES}, \
+	{0, "signal_toggle", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[2]), \
+		"pause or resume at this signal", MT_SIGNAL_CHOICES}
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
-		"trace file; %e: program, %t: Unix time, %p: process, %n: unique number; " \
+		"trace file; %e: program, %t: Unix time, %p: process, %h: host, %n: unique number; " \
 		"'-': standard output; your own symbolic links are followed, others' are refused", \
 		NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), \
 		"replace an existing trace, including those of its other processes", NULL}, \
+	{0, "chown", "UID:GID", MT_OPTION_TEXT, MT_OPTION_AT(owner), \
+		"owner of traces and snapshots, by numbers", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
 		"record only the innermost N frames of a stack (default: 4096); deeper stacks lose " \
 		"main, and stacks of different callers may become one group", "4..65536"}, \
@@ -258,17 +268,9 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"if stacks and live blocks alone exceed --max-size: exceed (the default) lets the " \
 		"file grow with them; stop ends the recording", "exceed|stop"}, \
 	{0, "snapshot_when", "CONDITION", MT_OPTION_TEXTS, MT_OPTION_AT(snapshot_when), \
-		"write a snapshot, a complete trace up to then, each time this becomes true: " \
-		"'rss>2G', 'live>500M' (or heap), 'live>90%' of the memory limit of its container " \
-		"(control group), 'growth>10M/s' of live bytes over 5 s; can be repeated", NULL}, \
-	{0, "signal_report", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[0]), \
-		"this signal to the program writes a report, most bytes first, beside the trace, " \
-		"unless the program handles it itself", MT_SIGNAL_CHOICES}, \
-	{0, "signal_report_count", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[1]), \
-		"the same, most blocks first", MT_SIGNAL_CHOICES}, \
-	{0, "signal_toggle", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[2]), \
-		"this signal to the program pauses the recording, or resumes it", \
-		MT_SIGNAL_CHOICES}, \
+		"write a snapshot (a trace up to then) each time this becomes true: 'rss>2G', " \
+		"'live>500M', 'live>90%' of the container's limit, 'growth>10M/s'; can be " \
+		"repeated", NULL}, \
 	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
 		"when the program has ended, print the blocks that it did not free by backtrace, " \
 		"most bytes (size, the default) or most blocks first", "size|count"}, \
@@ -276,6 +278,9 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"with --report: show N backtraces (default: 10)", NULL}, \
 	{0, "outfile", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(outfile), \
 		"with --report: write the report to FILE", NULL}, \
+	{0, "flame_graph", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(flame_graph), \
+		"at the end, write a flame graph (SVG) of the peak", \
+		NULL}, \
 	{0, "ignore", "REGEX", MT_OPTION_TEXT, MT_OPTION_AT(ignore), \
 		"with --report: leave out backtraces in which a function, source file or module " \
 		"matches", NULL}

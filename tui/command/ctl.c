@@ -47,8 +47,8 @@ struct target {
 	X(resume, NULL, "go on recording") \
 	X(snapshot, "[NAME]", \
 		"write a complete trace of everything recorded so far, and print its name: NAME, " \
-		"which may have %e, %t, %p and %n, else TRACE.snapshot-at-SECONDSs; an existing " \
-		"file is not replaced") \
+		"in which %e, %t, %p, %h and %n are replaced, else TRACE.snapshot-at-SECONDSs; " \
+		"an existing file is not") \
 	X(marker, "TEXT", \
 		"note this moment in the traces, as memtui_marker does; at most 64 bytes") \
 	X(report, NULL, "print totals and the largest groups of now") \

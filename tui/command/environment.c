@@ -8,7 +8,7 @@
 
 static const struct mt_variable variables[] = {
 	{"MEMTUI_OUTPUT", "FILE", "output",
-		"the file to write; %e: program, %t: Unix time, %p: process, %n: unique "
+		"the file to write; %e: program, %t: Unix time, %p: process, %h: host, %n: unique "
 		"number, %%: percent sign; relative to the program's working directory at "
 		"its start. If the name exists, memtui appends .1, .2 and so on up to .10, "
 		"then the process number; a forked child does the same if the name has no "

@@ -39,8 +39,9 @@ struct mt_arguments {
 	bool sort_matched;     /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
 	const struct mt_export_kind *kind;
-	const char *signals[3];                /* by enum mt_signal_use */
-	const char *report, *outfile, *ignore; /* at the end of a recording */
+	const char *signals[3];                              /* by enum mt_signal_use */
+	const char *owner;                                   /* of output files: UID:GID */
+	const char *report, *outfile, *ignore, *flame_graph; /* at the end of a recording */
 	const char *baseline;
 	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */

@@ -162,6 +162,21 @@ static int check_conditions(const struct mt_arguments *arguments, struct mt_err 
 	return 0;
 }
 
+static int parse_owner(const char *text, uid_t *uid, gid_t *gid, struct mt_err *err)
+{
+	int end = 0;
+
+	*uid = *gid = 0;
+	if (!text
+		|| (strspn(text, "0123456789:") == strlen(text)
+			&& sscanf(text, "%9u:%9u%n", uid, gid, &end) == 2 && !text[end]))
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"--chown: invalid owner '%.60s'; expected the numbers of a user and a group, such "
+		"as 1000:1000",
+		text);
+}
+
 static int check_signals(const struct mt_arguments *arguments, bool attaches, struct mt_err *err)
 {
 	static const char *const names[] = {"signal-report", "signal-report-count",
@@ -191,6 +206,15 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return err->code;
 	if (arguments->allocator_functions && check_functions(arguments, err) < 0)
 		return -EINVAL;
+	uid_t uid;
+	gid_t gid;
+
+	if (parse_owner(arguments->owner, &uid, &gid, err) < 0)
+		return err->code;
+	if ((arguments->report || arguments->flame_graph) && arguments->output
+		&& !strcmp(arguments->output, "-"))
+		return mt_fail(err, -EINVAL, "--%s: needs a trace file; give one with --output",
+			arguments->report ? "report" : "flame-graph");
 	if (check_conditions(arguments, err) < 0 || check_signals(arguments, attaches, err) < 0)
 		return err->code;
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
@@ -248,7 +272,9 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.condition_count = (uint32_t)arguments->snapshot_when.count,
 		.cache = arguments->no_cache ? NULL : arguments->cache,
 		.library = *library,
+		.chown = arguments->owner != NULL,
 	};
+	parse_owner(arguments->owner, &options->owner, &options->group, NULL);
 	for (int i = 0; i < MT_SIGNAL_USES; i++)
 		options->signals[i] = mt_signal_number(arguments->signals[i]);
 }

@@ -27,6 +27,7 @@ static const struct mt_option options[] = {
 	{'p', "pid", "PID", MT_OPTION_NUMBER, MT_OPTION_AT(pid), "record a process that runs",
 		"1..4194304"},
 	MT_OPTIONS_RECORD,
+	MT_OPTIONS_SIGNALS,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_EXACT,
@@ -301,32 +302,50 @@ static void say_processes(struct mt_session *session)
 			session->going_on > 1 ? "one of them" : "it");
 }
 
+/* A view of the trace into a file, or to standard output if outfile is NULL. */
+static int write_view(struct mt_arguments *again, char *path, const char *outfile,
+	int (*view)(const struct mt_report *, struct mt_err *), struct mt_err *err)
+{
+	char *operands[] = {path, NULL};
+	struct mt_new_file file;
+
+	again->operands = operands;
+	again->operand_count = 1;
+	again->output = outfile;
+	if (!outfile)
+		return mt_command_view(again, view, true, err);
+	int fd = mt_new_file_open(&file, outfile, again->force, 0666, err);
+	int status = fd;
+
+	again->out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (again->out) {
+		status = mt_command_view(again, view, true, err);
+		if (fclose(again->out) && status >= 0)
+			status = mt_fail(err, -errno, "cannot write %s: %s", outfile,
+				strerror(errno));
+	}
+	return fd < 0 ? fd : mt_new_file_close(&file, status, err);
+}
+
 static int report(const struct mt_arguments *arguments, char *path, struct mt_err *err)
 {
 	struct mt_arguments again = *arguments;
-	char *operands[] = {path, NULL};
 
-	again.operands = operands;
-	again.operand_count = 1;
 	again.count = arguments->top ? arguments->top : TOP_DEFAULT;
 	again.sort =
 		strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
 	again.names_suppressed = true;
-	again.output = arguments->outfile;
-	if (!arguments->outfile)
-		return mt_command_view(&again, mt_report_exit, true, err);
-	struct mt_new_file file;
-	int fd = mt_new_file_open(&file, arguments->outfile, arguments->force, 0666, err);
-	int status = fd;
+	return write_view(&again, path, arguments->outfile, mt_report_exit, err);
+}
 
-	again.out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (again.out) {
-		status = mt_command_view(&again, mt_report_exit, true, err);
-		if (fclose(again.out) && status >= 0)
-			status = mt_fail(err, -errno, "cannot write the report %s: %s",
-				arguments->outfile, strerror(errno));
-	}
-	return fd < 0 ? fd : mt_new_file_close(&file, status, err);
+/* Of the peak, which every program has: few have much that leaks. */
+static int flame_graph(const struct mt_arguments *arguments, char *path, struct mt_err *err)
+{
+	struct mt_arguments again = *arguments;
+
+	again.kind = mt_export_kind_find("flamegraph");
+	again.sort = MT_METRIC_AT_PEAK_SIZE;
+	return write_view(&again, path, arguments->flame_graph, again.kind->run, err);
 }
 
 static int close_session(struct mt_session *session, const char *output, int wait_status,
@@ -367,15 +386,16 @@ static int finish(const struct mt_arguments *arguments, struct mt_session *sessi
 	int status = close_session(session, arguments->output, wait_status, arguments, err);
 
 	if (status > 0 && arguments->report)
-		status = report(arguments, session->trace_path, err);
+		status = report(arguments, session->trace_path, err) < 0 ? err->code : 1;
+	if (status > 0 && arguments->flame_graph)
+		status = flame_graph(arguments, session->trace_path, err);
 	return status;
 }
 
 /* Before the program is started: a report that could not be written would be missed only at its
  * end. */
-static int check_outfile(const struct mt_arguments *arguments, struct mt_err *err)
+static int check_outfile(const struct mt_arguments *arguments, const char *path, struct mt_err *err)
 {
-	const char *path = arguments->outfile;
 	struct mt_new_file file;
 	struct stat is;
 
@@ -403,10 +423,8 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	mt_filter_free(filter);
 	if (arguments->pid && mt_command_check_unrecorded((pid_t)arguments->pid, err) < 0)
 		return err->code;
-	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
-		return mt_fail(err, -EINVAL,
-			"--report: needs a trace file; give one with --output");
-	if (check_outfile(arguments, err) < 0)
+	if (check_outfile(arguments, arguments->outfile, err) < 0
+		|| check_outfile(arguments, arguments->flame_graph, err) < 0)
 		return -EINVAL;
 	mt_command_session_options(&session_options, &library, arguments);
 	int status = mt_session_start(&session, &session_options, err);

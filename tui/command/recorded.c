@@ -129,6 +129,8 @@ const char *mt_command_recording_option(const struct mt_arguments *a)
 		{"max-size", a->max_size_given},
 		{"over-size", a->over_size},
 		{"snapshot-when", a->snapshot_when.count},
+		{"chown", a->owner},
+		{"flame-graph", a->flame_graph},
 		{"report", a->report},
 	};
 

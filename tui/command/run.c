@@ -15,6 +15,7 @@ static const struct mt_option options[] = {
 	{0, "tty", "PATH", MT_OPTION_TEXT, MT_OPTION_AT(tty),
 		"run the program on this terminal, such as another window's, not in a pane", NULL},
 	MT_OPTIONS_RECORD,
+	MT_OPTIONS_SIGNALS,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
@@ -90,10 +91,10 @@ const struct mt_command mt_command_run = {
 	.words = "run a program and watch its heap live",
 	.description =
 		"Starts the program in a pane and shows its heap while it runs. Options stand "
-		"before the program; everything behind it is an argument of the program.\n\n"
-		"O opens the pane, Enter in it gives the program the keyboard, and ^] takes it "
-		"back. The pane keeps the last 10,000 lines of output, and / searches them.",
+		"before the program; everything behind it is an argument of the program.",
 	.details =
+		"O opens the pane, Enter in it gives the program the keyboard, and ^] takes it "
+		"back. The pane keeps the last 10,000 lines of output, and / searches them.\n\n"
 		"On quitting (q, F10, ^C) memtui asks what to do with a program that still runs, "
 		"and with a recording without -o: s saves it in this directory, a saves those of "
 		"all processes in a new directory, d discards it, k keeps the program running and "
