@@ -282,7 +282,7 @@ mutations: all
 # ROUNDS=N, QUICK=1, ON="hot 16,tree" (workloads) and TOOLS="memtui,heaptrack" say what is measured.
 # BEFORE=BUILD is the build directory of another version, which runs in the same rounds and is compared with this one.
 # cc1plus, the workload, needs g++ to make its input; without it bench.py says that it is skipped.
-bench: all programs $(O)/bench/meter $(O)/bench/regex.ii
+bench: all programs $(O)/bench/meter $(O)/bench/uprobes $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
 
 # Instructions an event of tracer and recorder by callgrind, bytes an event, the recorder's memory; BEFORE=BUILD: beside another version.

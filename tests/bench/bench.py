@@ -38,7 +38,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build", metavar="BUILD")
     parser.add_argument("--quick", action="store_true", default=environment("QUICK", "") not in ("", "0"),
-                        help="few workloads, 3 rounds, no massif (QUICK=1)")
+                        help="few workloads, 3 rounds, neither massif nor uprobes (QUICK=1)")
     parser.add_argument("--rounds", type=int, default=int(environment("ROUNDS") or 0), help="ROUNDS=")
     parser.add_argument("--on", default=environment("ON"), help="workloads, separated by commas (ON=)")
     parser.add_argument("--tools", default=environment("TOOLS"), help="beside untraced, separated by commas (TOOLS=)")
@@ -62,8 +62,8 @@ def main():
     wanted = given.tools and "untraced," + given.tools + (f",{workloads.BEFORE}" if given.before else "")
     tools = choose(known, wanted, "tool")
     if given.quick and not given.tools:
-        tools = [t for t in tools if t.name != "massif"]
-    tools, no_tools = usable(tools, lambda t: t.name not in ("untraced",) and not t.needs and "is not installed")
+        tools = [t for t in tools if not t.once]
+    tools, no_tools = usable(tools, lambda t: t.name not in ("untraced",) and not t.needs and t.missing)
 
     def say(text):
         print(text, file=sys.stderr, flush=True)

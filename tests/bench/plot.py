@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 from figures import QUIET_SHARE, RATIO_LIMITS, WORDS
 
 COLOURS = {"forwarding": "#9aa5b1", "memtui": "#0b7a75", "heaptrack": "#d9822b", "heaptrack preload": "#eec591",
-           "massif": "#8f6bb3"}
+           "massif": "#8f6bb3", "uprobes": "#b0413e"}
 RATIO_MARKS = {"wall": ("#0b7a75", "circle"), "cpu": ("#2f5d9b", "square"), "total_cpu": ("#b03a5b", "diamond")}
 WIDTH, NAMES, GAP, VALUES, RIGHT = 1180, 150, 20, 64, 24
 TOP, BAR, SPACE, BOTTOM = 92, 13, 16, 34

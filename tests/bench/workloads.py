@@ -107,6 +107,7 @@ class Tool:
     program: str = None        # the file that executes the workload, when it is not the workload's own
     timeout: int = 180
     memory_limit: int = None
+    missing: str = "is not installed"  # said where needs is not there
     once: bool = False         # one round is enough
     stands_in_for: str = None  # measured only where that tool dies
     children: bool = True      # sees what the program starts
@@ -128,6 +129,10 @@ def massif_program():
     return os.path.realpath(found[0]) if found else None
 
 
+def can_probe(program):
+    return os.path.exists(program) and subprocess.run([program], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def recorder(name, program):
     return Tool(name, lambda w, out: [program, "record", "--force", "-o", out, "--", *w.command], program)
 
@@ -135,6 +140,7 @@ def recorder(name, program):
 def all_tools(build, before=None):
     """The tools beside the untraced run; before: the build directory of another version of memtui, if it runs, too."""
     memtui, library = (os.path.realpath(os.path.join(build, name)) for name in ("memtui", "libmemtui.so"))
+    probes = os.path.realpath(os.path.join(build, "bench/uprobes"))
     heaptrack, preload = shutil.which("heaptrack"), heaptrack_library()
 
     def preloaded(path, *variables):
@@ -153,4 +159,7 @@ def all_tools(build, before=None):
         Tool("massif", lambda w, out: ["valgrind", "--tool=massif", f"--massif-out-file={out}", *w.command],
              massif_program() if shutil.which("valgrind") else None, program=massif_program(), timeout=60, once=True,
              children=False),
+        # what memleak of bcc costs before it looks at anything
+        Tool("uprobes", lambda w, _: [probes, *w.command], probes if can_probe(probes) else None, once=True,
+             missing="are not allowed here (root, and a kernel with uprobes)"),
     ]
