@@ -479,6 +479,9 @@ struct mt_wire_header {
 	_Alignas(64) uint32_t recording;
 	uint32_t turns;                 /* how often a person has paused the session or gone on */
 	struct mt_wire_machine machine; /* T: before state; zeroes: an older tracer */
+	/* R, before the tracer sees it: mean distance of samples in bytes (doc/sampling.md), 0:
+	 * each block is recorded; and what threads' sequences of random numbers begin with */
+	uint64_t sample_bytes, sample_seed;
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;

@@ -9,6 +9,7 @@
 #include "preload/base/text.h"
 #include "preload/hooks/prefixed.h"
 #include "preload/process/attach.h"
+#include "preload/process/samples.h"
 #include "preload/process/thread_parts.h"
 #include "preload/segment/segment.h"
 #include "preload/segment/tree.h"
@@ -152,6 +153,7 @@ long mt_attached_end(void)
 	mt_rules_free();
 	mt_tree_free();
 	mt_modules_free();
+	mt_samples_free();
 	mt_sys_unmap(mt_tracer.header, mt_tracer.segment_size);
 	mt_tracer.header = NULL;
 	unmap_last();

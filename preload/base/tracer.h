@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <threads.h>
 
+#include "core/sampler.h"
 #include "core/wire.h"
 #include "preload/arch/x86_64/arch.h"
 #include "preload/base/assert.h"
@@ -139,7 +140,8 @@ struct mt_tracer {
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	union {
 		struct {
-			uint16_t free_stacks, check, monotonic;
+			uint8_t free_stacks, sampled;
+			uint16_t check, monotonic;
 			/* the clock may not be read any more: the time stands still */
 			uint16_t frozen;
 		};
@@ -150,6 +152,7 @@ struct mt_tracer {
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
 	uint64_t loader_start, loader_end; /* the dynamic linker's code */
 	struct mt_real real;
+	struct mt_samples *samples; /* of a sampled recording (process/samples.h) */
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
@@ -170,8 +173,9 @@ struct mt_tracer {
 	uint64_t patched; /* functions inside the program whose entries lead to hooks */
 	/* of the tracer's own memory beside the segment, as far as it is likely to be touched */
 	uint64_t private_bytes;
-	int (*backtrace)(void **, int);  /* in check mode; NULL: there is none */
-	uint64_t other_start, other_end; /* the module of the unwinder that it uses */
+	uint64_t sample_bytes, sample_seed; /* as in the segment's header */
+	int (*backtrace)(void **, int);     /* in check mode; NULL: there is none */
+	uint64_t other_start, other_end;    /* the module of the unwinder that it uses */
 
 	/* Written when something new is met. */
 	_Alignas(64) struct mt_index *index;
@@ -259,6 +263,7 @@ struct mt_thread_state {
 	struct mt_wire_record *data;
 	uint64_t mask;
 	struct mt_wire_ring *ring;
+	struct mt_sampler sampler;
 	uint64_t last;    /* time of the last record */
 	uint32_t number;  /* the ring's, from 1 */
 	uint64_t hook_sp; /* of the outermost event under way */

@@ -101,8 +101,8 @@ void *mt_libc_allocate(enum mt_function_id function, const struct mt_entry *entr
 
 void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 {
+	enum mt_released released = MT_RELEASED_NOT;
 	struct mt_thread_state *t;
-	bool recorded;
 	void *p;
 
 	if (!old)
@@ -112,17 +112,22 @@ void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 	if (!mt_load((void **)&real.realloc) && !mt_real_ready())
 		return NULL;
 	t = thread_of(entry);
-	recorded = t
-		&& mt_event_free(t, entry, MT_FUNCTION_REALLOC, old,
-			size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
+	if (t && size)
+		released = mt_event_release(t, entry, MT_FUNCTION_REALLOC, old, size);
+	else if (t)
+		mt_event_free(t, entry, MT_FUNCTION_REALLOC, old);
 	p = real.realloc(old, size);
 	if (!t || !mt_tls.self)
 		return p;
-	if (p)
+	if (released == MT_RELEASED_LAST) {
+		if (!p)
+			mt_event_release_failed();
+	} else if (p) {
 		record(entry, MT_FUNCTION_REALLOC,
-			size && recorded ? MT_RECORD_REALLOC : MT_RECORD_ALLOC, p, size);
-	else if (size && recorded)
+			released == MT_RELEASED ? MT_RECORD_REALLOC : MT_RECORD_ALLOC, p, size);
+	} else if (released == MT_RELEASED) {
 		mt_event_reallocation(t, entry, MT_FUNCTION_REALLOC, NULL, old, 0);
+	}
 	return p;
 }
 
@@ -134,6 +139,6 @@ void mt_libc_free(const struct mt_entry *entry, void *p)
 		return;
 	t = thread_of(entry);
 	if (t)
-		mt_event_free(t, entry, MT_FUNCTION_FREE, p, MT_RECORD_FREE);
+		mt_event_free(t, entry, MT_FUNCTION_FREE, p);
 	real.free(p);
 }

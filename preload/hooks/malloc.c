@@ -87,10 +87,14 @@ MT_EXPORT void free(void *p)
 	struct mt_entry entry = MT_ENTRY();
 	struct mt_thread_state *t = mt_tls.self;
 
-	if (mt_unlikely(!p) || mt_unlikely(mt_load(&mt_tracer.bootstrap_count)) || mt_unlikely(!t)
-		|| mt_unlikely(t->freeing.p == p) || !mt_event_free_begin(t, &entry))
-		free_slowly(p, entry.pc, entry.sp, entry.fp);
-	else
+	if (mt_unlikely(mt_event_free_is_unusual()) || mt_unlikely(!p)
+		|| mt_unlikely(mt_load(&mt_tracer.bootstrap_count)) || mt_unlikely(!t)
+		|| mt_unlikely(t->freeing.p == p) || !mt_event_begin(t, &entry)) {
+		if (mt_event_free_passes(p))
+			mt_tracer.real.free(p);
+		else
+			free_slowly(p, entry.pc, entry.sp, entry.fp);
+	} else
 		mt_event_free_quick(t, MT_FUNCTION_FREE, p);
 }
 
@@ -153,7 +157,7 @@ static void *resize_to_nothing(struct mt_thread_state *t, const struct mt_entry 
 {
 	void *p;
 
-	mt_event_free(t, entry, function, old, MT_RECORD_FREE);
+	mt_event_free(t, entry, function, old);
 	p = mt_tracer.real.realloc(old, 0);
 	mt_event_allocation(t, entry, function, p, 0);
 	return p;
@@ -163,6 +167,7 @@ static void *resize(void *old, size_t size, const struct mt_entry *entry,
 	enum mt_function_id function)
 {
 	struct mt_thread_state *t = mt_thread_self();
+	enum mt_released released;
 	void *p;
 
 	if (!old || mt_unlikely(mt_bootstrap_has(old))) {
@@ -175,15 +180,14 @@ static void *resize(void *old, size_t size, const struct mt_entry *entry,
 		return mt_tracer.real.realloc(old, size);
 	if (mt_unlikely(size == 0))
 		return resize_to_nothing(t, entry, function, old);
-	if (mt_unlikely(!mt_event_free(t, entry, function, old, MT_RECORD_RELEASE))) {
-		/* lost or paused: what comes back is new to the recorder */
-		p = mt_tracer.real.realloc(old, size);
-		if (mt_tls.self)
-			mt_event_allocation(t, entry, function, p, size);
-		return p;
-	}
+	released = mt_event_release(t, entry, function, old, size);
 	p = mt_tracer.real.realloc(old, size);
-	mt_event_reallocation(t, entry, function, p, old, size);
+	if (mt_likely(released == MT_RELEASED))
+		mt_event_reallocation(t, entry, function, p, old, size);
+	else if (released == MT_RELEASED_NOT && mt_tls.self)
+		mt_event_allocation(t, entry, function, p, size);
+	else if (released == MT_RELEASED_LAST && !p)
+		mt_event_release_failed();
 	return p;
 }
 

@@ -288,8 +288,13 @@ static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_e
 	struct mt_thread_state *t = mt_tls.self;
 	struct mt_entry copy;
 
-	if (!is_known_plain(which) || mt_unlikely(!p) || mt_unlikely(!t)
-		|| mt_unlikely(t->freeing.p == (void *)p) || !mt_event_free_begin(t, entry)) {
+	if (mt_unlikely(mt_event_free_is_unusual()) || !is_known_plain(which) || mt_unlikely(!p)
+		|| mt_unlikely(!t) || mt_unlikely(t->freeing.p == (void *)p)
+		|| !mt_event_begin(t, entry)) {
+		if (is_known_plain(which) && mt_event_free_passes((void *)p)) {
+			mt_tracer.real.free((void *)p);
+			return;
+		}
 		copy = *entry;
 		deallocate(which, &copy, p, b, c);
 		return;

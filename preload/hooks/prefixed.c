@@ -338,17 +338,24 @@ static void *resize(struct mt_thread_state *t, struct call *call)
 {
 	size_t size = size_of(call, NULL);
 	enum mt_function_id function = call->function;
+	enum mt_released released = MT_RELEASED_NOT;
 	void *old = (void *)call->a, *p;
-	bool recorded;
 
 	if (!old)
 		return allocate(t, call);
-	recorded = mt_event_free(t, &call->entry, function, old,
-		size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
+	if (size)
+		released = mt_event_release(t, &call->entry, function, old, size);
+	else
+		mt_event_free(t, &call->entry, function, old);
 	p = forward(t, call);
 	if (!mt_tls.self)
 		return p;
-	if (!size || !recorded) {
+	if (released == MT_RELEASED_LAST) {
+		if (!p && functions[call->which].shape != MT_SHAPE_RESIZE_OR_FREE)
+			mt_event_release_failed();
+		return p;
+	}
+	if (released == MT_RELEASED_NOT) {
 		if (p)
 			record(t, call, MT_RECORD_ALLOC, p, size);
 		return p;
@@ -358,7 +365,7 @@ static void *resize(struct mt_thread_state *t, struct call *call)
 	else
 		mt_event_reallocation(t, &call->entry, function, NULL, old, 0);
 	if (!p && functions[call->which].shape == MT_SHAPE_RESIZE_OR_FREE)
-		mt_event_free(t, &call->entry, function, old, MT_RECORD_FREE);
+		mt_event_free(t, &call->entry, function, old);
 	return p;
 }
 
@@ -370,9 +377,9 @@ static void *release(struct mt_thread_state *t, const struct call *call)
 	if (!p)
 		return forward(t, call);
 	if (before.p != p || !mt_freeing_holds(t, &call->entry))
-		mt_event_free(t, &call->entry, call->function, p, MT_RECORD_FREE);
+		mt_event_free(t, &call->entry, call->function, p);
 	else if (before.function)
-		mt_event_free(t, &before.entry, before.function, p, MT_RECORD_FREE);
+		mt_event_free(t, &before.entry, before.function, p);
 	if (before.p == p)
 		before.p = NULL; /* what was under way is recorded, or was left */
 	t->freeing = (struct mt_freeing){p, 0, call->entry}; /* should it call free */
@@ -415,8 +422,9 @@ static void *pass_on(struct mt_thread_state *t, const struct call *call)
 	case MT_SHAPE_RESIZE_OR_FREE: block = p && p != (void *)call->a; break;
 	default: block = p != NULL; break;
 	}
-	if (block && mt_tls.self == t && !has_recorded(t, before) && !t->gap.active
-		&& mt_load(&mt_tracer.header->recording))
+	/* in a sampled recording a hook that sees the block may not record it */
+	if (block && mt_tls.self == t && !mt_load(&mt_tracer.sampled) && !has_recorded(t, before)
+		&& !t->gap.active && mt_load(&mt_tracer.header->recording))
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
 	return p;
 }

@@ -47,6 +47,7 @@ static bool renew(struct mt_thread_state *t)
 	if (t->capacity > mt_tracer.depth_limit)
 		t->capacity = mt_tracer.depth_limit;
 	t->gap.active = 0;
+	t->sampler.always = 0; /* or it would draw what its parent draws */
 	t->gap.marked = 0;
 	mt_branch_forget_memo(t);
 	mt_branch_forget(t);

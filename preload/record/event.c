@@ -121,6 +121,20 @@ bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry,
 	return record_item(t, entry, function, &item);
 }
 
+/* Whether the recording wants the block: each, or what is drawn. */
+static inline bool is_kept(struct mt_thread_state *t, uint64_t address, size_t size)
+{
+	return mt_likely(!mt_load(&mt_tracer.sampled)) || mt_samples_keeps(t, address, size);
+}
+
+/* The second half of a realloc, whose first was recorded: it has been drawn before. */
+static inline bool is_kept_again(uint64_t address)
+{
+	if (mt_unlikely(mt_load(&mt_tracer.sampled)))
+		mt_samples_insert(address);
+	return true;
+}
+
 void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_function_id function, enum mt_record_type type, uint64_t address, size_t size,
 	size_t usable)
@@ -140,8 +154,10 @@ void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry,
 		return;
 	}
 	item.paused = paused();
-	if (!item.paused || type == MT_RECORD_REALLOC)
-		record_item(t, entry, function, &item);
+	if (type == MT_RECORD_REALLOC ? !is_kept_again(address)
+				      : item.paused || !is_kept(t, address, size))
+		return;
+	record_item(t, entry, function, &item);
 }
 
 void mt_event_domain_block(struct mt_thread_state *t, const struct mt_entry *entry,
@@ -167,6 +183,22 @@ bool mt_event_domain_free(struct mt_thread_state *t, const struct mt_entry *entr
 	return record_item(t, entry, function, &item);
 }
 
+/* With a usable size that does not follow from the size. */
+static MT_COLD void record_odd(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p, size_t size)
+{
+	size_t usable = mt_allocator_usable(p, size);
+	bool plain = mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable;
+	struct mt_item item = {
+		.type = MT_RECORD_ALLOC,
+		.pointer = (uint64_t)p,
+		.size = size,
+		.usable = plain ? 0 : usable,
+	};
+
+	record_item(t, entry, function, &item);
+}
+
 void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_function_id function, const void *p, size_t size)
 {
@@ -181,11 +213,10 @@ void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry
 			size = t->pending_size;
 		t->pending_function = 0;
 	}
-	if (paused())
+	if (paused() || !is_kept(t, (uint64_t)p, size))
 		return;
 	if (mt_unlikely(mt_allocator_odd(p, size))) {
-		mt_event_block(t, entry, function, MT_RECORD_ALLOC, (uint64_t)p, size,
-			mt_allocator_usable(p, size));
+		record_odd(t, entry, function, p, size);
 		return;
 	}
 	switch (begin(t, entry)) {
@@ -235,6 +266,7 @@ void mt_event_reallocation(struct mt_thread_state *t, const struct mt_entry *ent
 {
 	uint32_t node;
 
+	(void)is_kept_again((uint64_t)(p ? p : old));
 	if (mt_unlikely(!p) || paused() || mt_unlikely(mt_allocator_odd(p, size))) {
 		reallocation_item(t, entry, function, p, old, size);
 		return;
@@ -257,7 +289,7 @@ void mt_event_reallocation(struct mt_thread_state *t, const struct mt_entry *ent
 	}
 }
 
-bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry,
+static bool record_end(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_function_id function, const void *p, enum mt_record_type type)
 {
 	uint32_t node = function;
@@ -277,6 +309,43 @@ bool mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry,
 	case TURN_NONE: break;
 	}
 	return done;
+}
+
+void mt_event_free(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p)
+{
+	if (mt_likely(!mt_load(&mt_tracer.sampled)) || mt_samples_take((uint64_t)p))
+		record_end(t, entry, function, p, MT_RECORD_FREE);
+}
+
+/* Drawn before it is known whether the realloc succeeds: so the old block's end is recorded as what
+ * it will be. */
+static MT_COLD enum mt_released release_sampled(struct mt_thread_state *t,
+	const struct mt_entry *entry, enum mt_function_id function, const void *old, size_t size)
+{
+	if (!mt_samples_take((uint64_t)old))
+		return MT_RELEASED_NOT;
+	if (mt_samples_draws(t, size))
+		return record_end(t, entry, function, old, MT_RECORD_RELEASE)
+			? MT_RELEASED
+			: MT_RELEASED_NOT;
+	record_end(t, entry, function, old, MT_RECORD_FREE);
+	return MT_RELEASED_LAST;
+}
+
+enum mt_released mt_event_release(struct mt_thread_state *t, const struct mt_entry *entry,
+	enum mt_function_id function, const void *old, size_t size)
+{
+	if (mt_unlikely(mt_load(&mt_tracer.sampled)))
+		return release_sampled(t, entry, function, old, size);
+	return record_end(t, entry, function, old, MT_RECORD_RELEASE)
+		? MT_RELEASED
+		: MT_RELEASED_NOT;
+}
+
+void mt_event_release_failed(void)
+{
+	mt_count(MT_COUNTER_LOST_ALLOCATIONS, 1);
 }
 
 MT_COLD void mt_event_free_rest(enum mt_function_id function, void *p, bool recorded)

@@ -4,6 +4,7 @@
 #define MT_EVENT_H
 
 #include "preload/process/allocator.h"
+#include "preload/process/samples.h"
 #include "preload/process/thread.h"
 #include "preload/segment/ring.h"
 #include "preload/unwind/branch.h"
@@ -16,10 +17,19 @@ void mt_event_allocation(struct mt_thread_state *, const struct mt_entry *entry,
  * failed. */
 void mt_event_reallocation(struct mt_thread_state *, const struct mt_entry *entry,
 	enum mt_function_id function, const void *p, const void *old, size_t size);
-/* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True:
- * recorded. */
-bool mt_event_free(struct mt_thread_state *, const struct mt_entry *entry,
-	enum mt_function_id function, const void *p, enum mt_record_type type);
+/* Before the real call; published on return. */
+void mt_event_free(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, const void *p);
+enum mt_released {
+	MT_RELEASED_NOT, /* lost, paused, or not sampled: what comes back is new to the recorder */
+	MT_RELEASED,     /* mt_event_reallocation, or a block of type REALLOC, has to follow */
+	MT_RELEASED_LAST /* sampled: the old block has ended, the new one is not to be recorded */
+};
+/* First half of a realloc to a size other than 0: before the real call, published on return. */
+enum mt_released mt_event_release(struct mt_thread_state *, const struct mt_entry *entry,
+	enum mt_function_id function, const void *old, size_t size);
+/* The realloc behind MT_RELEASED_LAST has failed: the old block lives on unrecorded. */
+void mt_event_release_failed(void);
 /* ALLOC or REALLOC of a block that is not the plain allocator's, with its usable size. */
 void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry,
 	enum mt_function_id function, enum mt_record_type type, uint64_t address, size_t size,
@@ -56,16 +66,35 @@ static MT_INLINE bool mt_event_begin(struct mt_thread_state *t, const struct mt_
 	return false;
 }
 
+/* Of a sampled recording: an allocation that is not kept. The general way looks at all others
+ * again. */
+static MT_INLINE bool mt_event_passes(struct mt_thread_state *t, const void *p, size_t size)
+{
+	return mt_load(&mt_tracer.sampled) && mt_likely(p != NULL)
+		&& mt_likely(!t->pending_function) && mt_likely(mt_load(mt_tracer.running))
+		&& mt_sampler_passes(&t->sampler, size);
+}
+
+/* The same of a free. */
+static MT_INLINE bool mt_event_free_passes(const void *p)
+{
+	return mt_load(&mt_tracer.sampled) && mt_likely(p != NULL)
+		&& mt_likely(!mt_load(&mt_tracer.bootstrap_count)) && !mt_samples_may_have(p);
+}
+
 static MT_INLINE void mt_event_allocated(struct mt_thread_state *t, const struct mt_entry *entry,
 	enum mt_function_id function, const void *p, size_t size)
 {
 	struct mt_entry copy;
 	const struct mt_branch *branch;
 
-	if (mt_unlikely(!p) || mt_unlikely(t->pending_function)
+	/* what a sampled recording looks at comes first */
+	if (mt_unlikely(mt_load(&mt_tracer.unusual)) || mt_unlikely(!p)
+		|| mt_unlikely(t->pending_function)
 		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
-		|| mt_unlikely(mt_load(&mt_tracer.unusual))
 		|| mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
+		if (mt_event_passes(t, p, size))
+			return;
 		copy = *entry; /* so that the state itself can stay in registers */
 		mt_event_allocation(t, &copy, function, p, size);
 		return;
@@ -80,13 +109,14 @@ static MT_INLINE void mt_event_allocated(struct mt_thread_state *t, const struct
 		mt_ring_record(t, MT_RECORD_ALLOC, branch->leaf, (uint64_t)p, size, true));
 }
 
-/* A free begins that needs no stack, with the usual clock. False: mt_event_free sees to it. */
-static MT_INLINE bool mt_event_free_begin(struct mt_thread_state *t, const struct mt_entry *entry)
+/* A free needs a stack or another clock, or may not be recorded: mt_event_free sees to it. */
+static MT_INLINE bool mt_event_free_is_unusual(void)
 {
-	return mt_likely(!mt_load(&mt_tracer.unusual)) && mt_event_begin(t, entry);
+	return mt_load(&mt_tracer.unusual) != 0;
 }
 
-/* What is left of such a free: records it, unless that is done, publishes, calls the real free. */
+/* What is left of another free that has begun: records it, unless that is done, publishes, calls
+ * the real free. */
 void mt_event_free_rest(enum mt_function_id function, void *p, bool recorded);
 
 /* All of such a free. Nothing is called but what ends it: a hook whose last call this is saves no
@@ -107,9 +137,9 @@ static MT_INLINE void mt_event_freed(struct mt_thread_state *t, const struct mt_
 {
 	struct mt_entry copy;
 
-	if (!mt_event_free_begin(t, entry)) {
+	if (mt_unlikely(mt_event_free_is_unusual()) || !mt_event_begin(t, entry)) {
 		copy = *entry;
-		mt_event_free(t, &copy, function, p, MT_RECORD_FREE);
+		mt_event_free(t, &copy, function, p);
 		return;
 	}
 	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, function, (uint64_t)p, 0, true));
