@@ -517,7 +517,8 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 	if (!must && now - m->slack_at < m->model->live_count * SLACK_EVERY)
 		return;
 	m->slack_at = now;
-	info->usable_rule = rule <= MT_USABLE_ALWAYS ? rule : MT_USABLE_NONE;
+	/* what sampled blocks have beyond what was asked for is that of these alone */
+	info->usable_rule = rule <= MT_USABLE_ALWAYS && !info->sample_bytes ? rule : MT_USABLE_NONE;
 	info->slack_bytes = mt_slack_sum(&m->slack, &m->live, m->model->profile, m->segment);
 }
 

@@ -133,6 +133,8 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 		.rings = s->rings,
 		.ring_data = s->ring_data,
 		.recording = !o->paused,
+		.sample_bytes = o->sample_bytes,
+		.sample_seed = o->sample_seed,
 	};
 	memcpy(h->signals, o->signals, sizeof h->signals);
 	__atomic_store_n(&h->magic, MT_WIRE_MAGIC, __ATOMIC_RELEASE);

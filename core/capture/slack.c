@@ -77,6 +77,8 @@ uint64_t mt_slack_sum(const struct mt_slack *s, struct mt_live_table *m, const s
 	uint64_t sum = 0;
 	uint32_t count;
 
+	if (p->info.sample_bytes)
+		return 0;
 	while ((count = mt_live_table_slice(m, &walk, blocks, SLICE))) {
 		for (uint32_t i = 0; i < count; i++)
 			sum += mt_model_slack(p, blocks[i].group, blocks[i].size,

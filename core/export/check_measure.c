@@ -7,6 +7,14 @@
 
 #include <stdlib.h>
 
+#define INTERVAL_95 1.96 /* standard errors */
+
+static bool is_sampled(const struct mt_report *report)
+{
+	return report->profile->info.sample_bytes
+		|| (report->baseline && report->baseline->profile->info.sample_bytes);
+}
+
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -171,6 +179,53 @@ static void doubt_leaks(struct mt_judged *j, const struct mt_report *report)
 		more(j->values[MT_CHECK_LEAKED_COUNT].seen, j->doubtful_blocks);
 }
 
+/* Up to how many samples may have been expected where so many were seen, in 97.5 of 100 cases. */
+static const double expected_most[MT_SAMPLES_FEW] = {3.69, 5.58, 7.23, 8.77, 10.25, 11.67, 13.06,
+	14.43, 15.77, 17.09};
+
+/* Of a sampled recording: the interval that holds the truth in 95 of 100 cases. That blocks of so
+ * many bytes leave no sample has the probability exp(-bytes/T), whatever their sizes: so few
+ * samples still bound the bytes from above, but not the blocks. */
+static void bound(struct mt_check_value *v, double error, uint64_t samples, uint64_t interval,
+	bool bytes)
+{
+	if (error >= 0 && samples >= MT_SAMPLES_FEW) {
+		uint64_t reach = (uint64_t)(INTERVAL_95 * error) + (error > 0);
+
+		v->least = less(v->least, reach);
+		v->most = more(v->most, reach);
+		return;
+	}
+	v->least = 0;
+	v->most = bytes && samples < MT_SAMPLES_FEW
+		? more(v->most, (uint64_t)(expected_most[samples] * (double)interval))
+		: UINT64_MAX;
+}
+
+static void doubt_samples(struct mt_judged *j, const struct mt_report *report)
+{
+	static const struct {
+		enum mt_check_limit limit;
+		enum mt_metric metric;
+		bool bytes;
+	} sampled[] = {{MT_CHECK_LEAKED, MT_METRIC_LEAKED_SIZE, true},
+		{MT_CHECK_LEAKED_COUNT, MT_METRIC_LEAKED_COUNT, false},
+		{MT_CHECK_ALLOCATED, MT_METRIC_SIZE, true},
+		{MT_CHECK_ALLOCATIONS, MT_METRIC_ALLOCATED_COUNT, false},
+		{MT_CHECK_PEAK, MT_METRIC_AT_PEAK_SIZE, true}};
+	const struct mt_profile *p = report->profile;
+	const struct mt_group *sum = &j->selection.sum;
+
+	j->values[MT_CHECK_TEMPORARY] = (struct mt_check_value){0, 0, UINT64_MAX};
+	for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
+		/* of a baseline's errors the differences tell nothing */
+		bound(&j->values[sampled[i].limit],
+			report->baseline ? -1 : mt_metric_error(p, sum, sampled[i].metric),
+			report->baseline ? UINT64_MAX
+					 : mt_metric_samples(p, sum, sampled[i].metric),
+			p->info.sample_bytes, sampled[i].bytes);
+}
+
 bool mt_check_is_incomplete(const struct mt_report *report)
 {
 	return !mt_report_is_whole(report)
@@ -227,6 +282,8 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 	bool cut = report->matched && report->matched->unanswered_ns && !j->by_groups;
 
 	doubt_leaks(j, report);
+	if (is_sampled(report))
+		doubt_samples(j, report);
 	for (int i = 0; i < MT_CHECK_COUNT; i++) {
 		struct mt_check_value *v = &j->values[i];
 		bool leak = mt_check_is_of_leaks(i);
@@ -289,6 +346,11 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 		fprintf(out,
 			"%sthe recording was stopped before the program ended: its "
 			"live blocks may have been freed later\n",
+			prefix);
+	if (is_sampled(report))
+		fprintf(out,
+			"%sthe recording is sampled: a limit is decided if all of the interval "
+			"that holds the truth in 95 of 100 cases is on one side of it\n",
 			prefix);
 	if (!mt_report_counts_losses(report))
 		fprintf(out,

@@ -121,8 +121,10 @@ static void leak_text(const struct mt_report *report, const struct mt_check_leak
 	struct mt_backtrace *backtrace)
 {
 	uint32_t id = leak->group;
-	const char *about =
-		mt_profile_is_estimated(report->profile, &report->profile->groups[id]) ? "~" : "";
+	const char *about = mt_metric_is_estimated(report->profile, &report->profile->groups[id],
+				    MT_METRIC_LEAKED_SIZE)
+		? "~"
+		: "";
 	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
 	const struct mt_backtrace_frame *own;
 

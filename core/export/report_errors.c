@@ -399,6 +399,10 @@ int mt_report_errors(const struct mt_report *report, struct mt_err *err)
 		return mt_fail(err, -ENODATA,
 			"the recording has only totals, no single allocations; use a trace with "
 			"events");
+	if (part.whole->info.sample_bytes)
+		return mt_fail(err, -ENOTSUP,
+			"the recording is sampled: of most blocks it has no allocation and no "
+			"free, so invalid frees are not known; record without --sample");
 	int status = mt_errors_find(&errors, report->source, report->asked, err);
 	uint64_t end = errors.count;
 

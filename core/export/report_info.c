@@ -260,6 +260,30 @@ static void end_json(struct mt_json *json, const struct mt_profile *profile)
 	mt_json_close(json, '}');
 }
 
+static void error_json(struct mt_json *json, const struct mt_report_totals *totals,
+	const char *name, size_t at)
+{
+	uint64_t samples;
+	double error = mt_report_total_error(totals, at, &samples);
+	char key[64];
+
+	if (error < 0 || (samples < MT_SAMPLES_FEW && error > 0))
+		return;
+	snprintf(key, sizeof key, "%s_stderr", name);
+	mt_json_key(json, key);
+	mt_json_real(json, error);
+}
+
+static void errors_json(struct mt_json *json, const struct mt_report_totals *totals)
+{
+	mt_json_put_number(json, "sample_bytes", totals->sample_bytes);
+	mt_json_put_number(json, "samples", totals->errors.allocated.samples);
+#define X(name, words, unit) \
+	error_json(json, totals, #name, offsetof(struct mt_report_totals, name));
+	MT_REPORT_TOTALS(X)
+#undef X
+}
+
 static void info_json(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	struct mt_json writer = {.out = report->out}, *json = &writer;
@@ -274,6 +298,8 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 #define X(name, words, unit) mt_json_put_number(json, #name, totals->name);
 	MT_REPORT_TOTALS(X)
 #undef X
+	if (totals->sample_bytes)
+		errors_json(json, totals);
 	mt_json_put_bool(json, "calls_estimated", totals->calls_estimated);
 	mt_report_json_suppressed(json, report);
 	counts_json(json, profile);
@@ -414,9 +440,9 @@ static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
 static void put_number_line(const struct mt_report *report, const char *name, enum mt_unit unit,
 	uint64_t value, bool estimated)
 {
-	char text[MT_NUMBER_EXACT_LEN + 1] = "~";
+	char text[MT_METRIC_LEN];
 
-	mt_report_number(text + estimated, report, unit, value);
+	mt_report_estimate(text, report, unit, value, estimated, UINT64_MAX, -1);
 	put_line(report, name, text);
 }
 
@@ -493,13 +519,20 @@ static bool is_of_calls(const char *words)
 }
 
 static void put_total(const struct mt_report *report, const char *words, enum mt_unit unit,
-	uint64_t value, bool estimated)
+	uint64_t value, bool estimated, uint64_t samples, double error)
 {
-	char text[32];
+	char text[32], number[MT_METRIC_LEN];
 
 	snprintf(text, sizeof text, "%s%s", is_left(words) ? mt_report_left(report) : words,
 		is_left(words) ? words + strlen(MT_REPORT_LEAKED) : "");
-	put_number_line(report, text, unit, value, estimated);
+	mt_report_estimate(number, report, unit, value, estimated, samples, error);
+	put_line(report, text, number);
+}
+
+/* Of a sampled recording all are, but the number of groups. */
+static bool is_sampled(const struct mt_report_totals *totals, const char *words)
+{
+	return totals->sample_bytes && strcmp(words, "groups") != 0;
 }
 
 static void info_text(const struct mt_report *report, const struct mt_report_totals *totals)
@@ -507,6 +540,8 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 	const struct mt_info *info = &report->profile->info;
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
 	char text[MT_NUMBER_EXACT_LEN];
+	uint64_t samples;
+	double error;
 
 	put_line(report, "command", command);
 	free(command);
@@ -519,10 +554,13 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 			: "recorded for",
 		text);
 #define X(name, words, unit) \
-	put_total(report, words, unit, totals->name, \
-		(totals->estimated && is_left(words)) \
-			|| (totals->calls_estimated && is_of_calls(words)) \
-			|| (info->peak_unsure && !strcmp(words, "peak")));
+	error = mt_report_total_error(totals, offsetof(struct mt_report_totals, name), &samples); \
+	if (!totals->sample_bytes || strcmp(words, "temporary") != 0) \
+		put_total(report, words, unit, totals->name, \
+			(totals->estimated && is_left(words)) || is_sampled(totals, words) \
+				|| (totals->calls_estimated && is_of_calls(words)) \
+				|| (info->peak_unsure && !strcmp(words, "peak")), \
+			samples, error);
 	MT_REPORT_TOTALS(X)
 #undef X
 	if (report->suppressed && report->suppressed->all_blocks) {

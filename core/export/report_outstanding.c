@@ -1,6 +1,7 @@
 /* What is outstanding, in the form of bcc's memleak: scripts read that. */
 #include "core/export/report_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,18 +37,29 @@ static void put_frame(const struct mt_report *report, const struct mt_backtrace_
 	free(name);
 }
 
+/* With all its digits, and the error that a variance gives. */
+static void put_digits(char out[MT_METRIC_LEN], uint64_t value, bool estimated, uint64_t samples,
+	double variance)
+{
+	out[0] = '~';
+	snprintf(out + estimated, MT_METRIC_LEN - 1, "%llu", (unsigned long long)value);
+	mt_report_error(out + strlen(out), value, samples, sqrt(variance));
+}
+
 static void put_group(const struct mt_report *report, const struct mt_outstanding *o,
 	const struct mt_outstanding_group *g, struct mt_backtrace *backtrace)
 {
 	const struct mt_profile *p = report->profile;
-	const char *about = mt_profile_is_estimated(p, &p->groups[g->group]) ? "~" : "";
+	bool estimated = mt_profile_is_estimated(p, &p->groups[g->group]) || g->error.bytes > 0;
+	char bytes[MT_METRIC_LEN], blocks[MT_METRIC_LEN];
 
-	for (uint64_t i = 0; o->blocks && i < g->count; i++)
+	for (uint64_t i = 0; o->blocks && i < g->recorded; i++)
 		fprintf(report->out, "\taddr = %llx size = %llu\n",
 			(unsigned long long)o->blocks[g->first_block + i].address,
 			(unsigned long long)o->blocks[g->first_block + i].size);
-	fprintf(report->out, "\t%s%llu bytes in %s%llu allocations from stack\n", about,
-		(unsigned long long)g->bytes, about, (unsigned long long)g->count);
+	put_digits(bytes, g->bytes, estimated, g->error.samples, g->error.bytes);
+	put_digits(blocks, g->count, estimated, g->error.samples, g->error.blocks);
+	fprintf(report->out, "\t%s bytes in %s allocations from stack\n", bytes, blocks);
 	mt_backtrace_get(backtrace, p, report->symbols, g->group);
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		put_frame(report, &backtrace->frames[i]);

@@ -47,11 +47,21 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 /* ---- metrics ---- */
 
 /* Behind an estimate: its standard error. */
-static void put_error(char *out, uint64_t value, double error)
+void mt_report_error(char *out, uint64_t value, uint64_t samples, double error)
 {
-	if (error > 0 && value)
+	if (error > 0 && value && samples < MT_SAMPLES_FEW)
+		strcpy(out, " (few samples)");
+	else if (error > 0 && value)
 		snprintf(out, 16, " ±%.*f%%", error * 100 < (double)value * 10,
 			100 * error / (double)value);
+}
+
+void mt_report_estimate(char out[MT_METRIC_LEN], const struct mt_report *report, enum mt_unit unit,
+	uint64_t value, bool estimated, uint64_t samples, double error)
+{
+	out[0] = '~';
+	mt_report_number(out + estimated, report, unit, value);
+	mt_report_error(out + strlen(out), value, samples, error);
 }
 
 void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *report,
@@ -59,16 +69,16 @@ void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *report
 {
 	double error = mt_metric_error(profile, group, metric);
 	uint64_t value = mt_metric_value(profile, group, metric);
-	bool estimated = error < 0 && mt_metric_is_estimated(profile, group, metric)
+	bool estimated = (error < 0 || metric < MT_METRIC_COUNT)
+		&& mt_metric_is_estimated(profile, group, metric)
 		&& mt_metric_info(profile, metric)->unit != MT_UNIT_TIME;
 
 	if (!mt_metric_is_known(profile, group, metric)) {
 		strcpy(out, "-");
 		return;
 	}
-	out[0] = '~';
-	mt_report_number(out + estimated, report, mt_metric_info(profile, metric)->unit, value);
-	put_error(out + strlen(out), value, error);
+	mt_report_estimate(out, report, mt_metric_info(profile, metric)->unit, value, estimated,
+		mt_metric_samples(profile, group, metric), error);
 }
 
 void mt_report_metric(char out[MT_METRIC_LEN], const struct mt_report *report,
@@ -138,10 +148,11 @@ static void json_beside(struct mt_json *json, const struct mt_profile *p,
 {
 	const struct mt_group_column *column = mt_metric_info(p, metric);
 	double error = mt_metric_error(p, group, metric);
+	bool few = mt_metric_samples(p, group, metric) < MT_SAMPLES_FEW && error > 0;
 	uint32_t count;
 	const uint64_t *buckets = mt_metric_buckets(p, group, metric, &count);
 
-	if (error >= 0) {
+	if (error >= 0 && !few) {
 		json_key(json, column, "_stderr");
 		mt_json_real(json, column->unit == MT_UNIT_TIME ? error / 1e9 : error);
 	}
@@ -170,9 +181,12 @@ void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profi
 			continue;
 		json_key(json, column, "");
 		json_value(json, column->unit, mt_metric_value(profile, group, metric));
-		if (metric >= MT_METRIC_COUNT)
+		if (metric >= MT_METRIC_COUNT || mt_metric_has_errors(profile, metric))
 			json_beside(json, profile, group, metric);
 	}
+	if (mt_metric_estimates(profile, group))
+		mt_json_put_number(json, "samples",
+			mt_metric_samples(profile, group, MT_METRIC_SIZE));
 	mt_json_close(json, '}');
 }
 
@@ -183,7 +197,7 @@ void mt_report_csv_metric_names(FILE *out, const struct mt_profile *profile, con
 
 		if (mt_metric_in_json((enum mt_metric)i))
 			fprintf(out, ",%s%s", prefix, column->name);
-		if (column->variances)
+		if (mt_metric_has_errors(profile, (enum mt_metric)i))
 			fprintf(out, ",%s%s_stderr", prefix, column->name);
 	}
 }
@@ -197,11 +211,13 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
 		enum mt_metric metric = (enum mt_metric)i;
 		const struct mt_group_column *column = mt_metric_info(profile, metric);
 		uint64_t value = mt_metric_value(profile, group, metric);
+		bool errors = mt_metric_has_errors(profile, metric);
+		double error = mt_metric_error(profile, group, metric);
 
 		if (!mt_metric_in_json(metric))
 			continue;
 		if (!mt_metric_is_known(profile, group, metric)) {
-			fputs(column->variances ? ",," : ",", out);
+			fputs(errors ? ",," : ",", out);
 			continue;
 		}
 		if (column->unit == MT_UNIT_TIME)
@@ -209,10 +225,12 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
 		else
 			snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 		fprintf(out, ",%s", text);
-		if (column->variances)
+		if (errors && error > 0
+			&& mt_metric_samples(profile, group, metric) < MT_SAMPLES_FEW)
+			fputc(',', out);
+		else if (errors)
 			fprintf(out, ",%g",
-				mt_metric_error(profile, group, metric)
-					/ (column->unit == MT_UNIT_TIME ? 1e9 : 1));
+				(error > 0 ? error : 0) / (column->unit == MT_UNIT_TIME ? 1e9 : 1));
 	}
 }
 
@@ -480,9 +498,27 @@ void mt_report_images(const struct mt_report *report, const char *indent)
 	free(name);
 }
 
+void mt_report_sampling(const struct mt_report *report, const char *indent)
+{
+	uint64_t interval = mt_report_whole(report)->info.sample_bytes;
+	char size[MT_NUMBER_LEN];
+
+	if (!interval)
+		return;
+	mt_number_size(size, interval);
+	fprintf(report->out,
+		"%ssampled, one in %s on average: sizes and counts are estimates (~) with their "
+		"standard errors (\302\261); peaks are biased upward; invalid frees, temporary "
+		"blocks and slack are not known\n",
+		indent, size);
+}
+
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;
+
+	mt_report_sampling(report, indent);
+
 	uint32_t lines = mt_report_blind(report, indent) + print_losses(report, indent, false);
 
 	if (mt_report_maps_are_estimated(info))

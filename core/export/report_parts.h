@@ -45,6 +45,12 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, e
 	uint64_t value);
 /* A metric of a group or a sum, with '~' before an estimate, or its error behind it. */
 #define MT_METRIC_LEN 48
+/* Behind an estimate: " ±3.1%", or that there are too few samples to tell. At most 16 bytes. */
+void mt_report_error(char *out, uint64_t value, uint64_t samples, double error);
+/* The same of a number: estimated puts a '~' before it; error, which may be negative for none,
+ * stands behind it, unless it was made of few samples. */
+void mt_report_estimate(char out[MT_METRIC_LEN], const struct mt_report *, enum mt_unit,
+	uint64_t value, bool estimated, uint64_t samples, double error);
 void mt_report_metric(char out[MT_METRIC_LEN], const struct mt_report *, const struct mt_group *,
 	enum mt_metric);
 void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *,
@@ -117,6 +123,8 @@ uint32_t mt_report_blind(const struct mt_report *, const char *indent);
 void mt_report_images(const struct mt_report *, const char *indent);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. Then, by
  * itself, of how many events the order is not known: nothing is missing for it. */
+/* A sentence, if the recording was sampled. */
+void mt_report_sampling(const struct mt_report *, const char *indent);
 void mt_report_losses(const struct mt_report *, const char *indent);
 
 #endif

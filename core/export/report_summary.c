@@ -43,14 +43,28 @@ static void put_resident(const struct mt_report *report)
 static void put_calls(const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
-	char n[2][MT_NUMBER_EXACT_LEN];
+	char n[2][MT_METRIC_LEN];
 
 	if (!info->reallocations || mt_report_is_filtered(report))
 		return;
-	mt_report_number(n[0], report, MT_UNIT_COUNT, info->allocations);
-	mt_report_number(n[1], report, MT_UNIT_COUNT, info->reallocations);
+	mt_report_estimate(n[0], report, MT_UNIT_COUNT, info->allocations, info->sample_bytes,
+		UINT64_MAX, -1);
+	mt_report_estimate(n[1], report, MT_UNIT_COUNT, info->reallocations, info->sample_bytes,
+		UINT64_MAX, -1);
 	fprintf(report->out, " (%s %s, %s %s)", n[0], MT_PLURAL(n[0], "allocation"), n[1],
 		MT_PLURAL(n[1], "reallocation"));
+}
+
+/* The error of the whole heap's peak is known where the groups that are shown are all of it. */
+static void put_peak(char out[MT_METRIC_LEN], const struct mt_report *report,
+	const struct mt_group *sum)
+{
+	bool all = !mt_report_is_filtered(report);
+
+	mt_report_estimate(out, report, MT_UNIT_BYTES, mt_report_heap_peak(report),
+		mt_report_whole(report)->info.sample_bytes != 0,
+		mt_metric_samples(report->profile, sum, MT_METRIC_AT_PEAK_SIZE),
+		all ? mt_metric_error(report->profile, sum, MT_METRIC_AT_PEAK_SIZE) : -1);
 }
 
 static void totals(const struct mt_report *report, const struct mt_selection *selection)
@@ -76,13 +90,15 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		fprintf(out, "\nstarted %s, recorded for %s\n\n", start, n[0]);
 	if (*within)
 		put_range(report);
-	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
-	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
-	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
+	mt_report_metric(n[0], report, sum, MT_METRIC_ALLOCATED_COUNT);
+	mt_report_metric(n[1], report, sum, MT_METRIC_SIZE);
+	mt_report_metric(n[2], report, sum, MT_METRIC_TEMPORARY_COUNT);
 	fprintf(out, "allocated  %s in %s %s%s", n[1], n[0], MT_PLURAL(n[0], "block"), within);
 	put_calls(report);
-	fprintf(out, ", %s of them temporary\n", n[2]);
-	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
+	if (mt_metric_is_known(report->profile, sum, MT_METRIC_TEMPORARY_COUNT))
+		fprintf(out, ", %s of them temporary", n[2]);
+	putc('\n', out);
+	put_peak(n[0], report, sum);
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
 	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);
 	fprintf(out, "peak       %s at %s%s", n[0], n[1], within);
@@ -117,7 +133,7 @@ static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32
 			mt_metric_columns_percent(columns, &of->groups[id]));
 	mt_report_metric(n[1], report, at, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[2], report, at, MT_METRIC_LEAKED_COUNT);
-	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
+	mt_report_metric(n[3], report, at, MT_METRIC_ALLOCATED_COUNT);
 	fprintf(report->out, "\n%llu. group %u: ", (unsigned long long)rank, id);
 	if (!leaked)
 		fprintf(report->out, "%s %s%s; ",

@@ -17,6 +17,9 @@ struct mt_report_totals {
 	/* of reallocs whose events are gone nobody knows any more that they were: each counts as an
 	 * allocation and a free */
 	bool calls_estimated;
+	/* of a sampled recording, else zeroes */
+	struct mt_estimates errors;
+	uint64_t sample_bytes;
 };
 #define MT_REPORT_TOTALS(X) \
 	X(allocations, "allocations", MT_UNIT_COUNT) \
@@ -33,6 +36,9 @@ struct mt_report_totals {
 
 /* With a filter the totals are those of what matched. */
 int mt_report_totals(struct mt_report_totals *, const struct mt_report *, struct mt_err *err);
+/* The error of a total, and of how many samples it was made; negative: it has none. at: its
+ * offset. */
+double mt_report_total_error(const struct mt_report_totals *, size_t at, uint64_t *samples);
 /* Groups whose numbers are estimates. */
 uint64_t mt_report_estimated_groups(const struct mt_profile *);
 

@@ -4,6 +4,7 @@
 #include "core/model/load.h"
 #include "core/model/named.h"
 #include "core/model/payload.h"
+#include "core/sampler.h"
 
 #define ENTRIES_MAX (1u << 18) /* per block */
 #define STRING_BYTES_MAX (16u << 20)
@@ -129,6 +130,7 @@ static const struct mt_named process_fields[] = {
 	FIELD(images_before, UINT32_MAX),
 	FIELD(clock, UINT32_MAX),
 	FIELD(usable_rule, MT_USABLE_ALWAYS),
+	FIELD(sample_bytes, MT_SAMPLER_MOST),
 	FIELD(page_bytes, UINT32_MAX),
 	FIELD(pointer_bits, UINT32_MAX),
 	FIELD(address_bits, 64),

@@ -179,8 +179,10 @@ static int resume_block(void *context, const struct mt_checkpoint_block *b)
 	if (!r->loader->replay.live.ring) /* the totals are there by now */
 		mt_replay_resume(&r->loader->replay, r->loader->profile, &r->checkpoint);
 	mt_replay_add(&r->loader->replay, b);
-	r->count += !b->released;
-	r->bytes += b->released ? 0 : b->size;
+	struct mt_weight w = mt_profile_weigh(r->loader->profile, b->group, b->number, b->size);
+
+	r->count += b->released ? 0 : w.blocks;
+	r->bytes += b->released ? 0 : w.bytes;
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "core/model/model.h"
+#include "core/model/sampled.h"
 #include "core/model/timeline.h"
 
 #include <stdlib.h>
@@ -67,21 +68,31 @@ void mt_model_grow_threads(struct mt_model *m, uint32_t thread)
 
 void mt_model_release(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
-	b->temporary = mt_model_is_recent(m, b);
-	mt_model_take_away(m, b, time_ns, b->temporary);
+	/* of sampled blocks it is not known what came between */
+	b->temporary = !mt_model_is_sampled(m) && mt_model_is_recent(m, b);
+	if (mt_model_is_sampled(m))
+		mt_model_free_sampled(m, b, time_ns);
+	else
+		mt_model_take_away(m, b, time_ns, b->temporary);
 }
 
 void mt_model_restore(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
 	struct mt_group *g = &m->profile->groups[b->group];
+	struct mt_weight w = mt_profile_weigh(m->profile, b->group, b->number, b->size);
 
 	mt_model_pass_time(m, time_ns);
+	mt_model_sampled_before(m, b->group);
 	mt_model_before_change(m, g);
 	g->temporary_count -= b->temporary;
 	m->profile->info.temporary_count -= b->temporary;
 	b->temporary = false;
-	mt_timeline_unfree(m);
-	mt_model_rise(m, g, b->size, time_ns);
+	mt_timeline_unfree(m, w.blocks);
+	if (mt_model_is_sampled(m)) {
+		mt_estimate_add(&mt_profile_estimates(m->profile, b->group)->live, &w, b->size);
+		m->profile->info.frees -= w.blocks;
+	}
+	mt_model_rise(m, g, w.blocks, w.bytes, time_ns);
 }
 
 void mt_model_advance(struct mt_model *m, uint64_t time_ns, uint64_t rss_bytes)
@@ -149,8 +160,10 @@ static void settle_groups(struct mt_model *m)
 		uint32_t id = m->unsettled[i];
 		struct mt_group *g = &m->profile->groups[id];
 
-		if (g->peak_epoch != m->peak_epoch)
+		if (g->peak_epoch != m->peak_epoch) {
+			mt_model_sampled_before(m, id);
 			mt_model_before_change(m, g);
+		}
 		if (g->at_peak_count == g->live_count && g->at_peak_bytes == g->live_bytes)
 			g->flags &= ~MT_GROUP_UNSETTLED;
 		else

@@ -4,7 +4,7 @@
 #ifndef MT_MODEL_MODEL_H
 #define MT_MODEL_MODEL_H
 
-#include "core/model/profile.h"
+#include "core/model/sampling.h"
 
 /* One block, as its matcher keeps it while it lives (by address in the recorder, by number in a
  * reader). */
@@ -133,8 +133,10 @@ static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
 #define MT_SUM_BYTES_MAX (1ull << 62)
 static inline bool mt_model_has_room(const struct mt_model *m, uint64_t size)
 {
+	/* no sampled block stands for more than its own bytes and those between two samples */
 	return size <= MT_BLOCK_BYTES_MAX
-		&& m->profile->info.allocated_bytes <= MT_SUM_BYTES_MAX - size;
+		&& m->profile->info.allocated_bytes
+		<= MT_SUM_BYTES_MAX - size - m->profile->info.sample_bytes;
 }
 
 /* More is live than ever in this step. */
@@ -150,20 +152,29 @@ static inline void mt_model_climb(struct mt_model *m, uint64_t live_bytes, uint6
 	}
 }
 
-/* The block's bytes are live from now on. */
-static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t size,
-	uint64_t time_ns)
+/* Blocks of so many bytes are live from now on: one, or what a sampled one stands for. */
+static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t blocks,
+	uint64_t size, uint64_t time_ns)
 {
-	g->live_count++;
+	g->live_count += blocks;
 	g->live_bytes += size;
 	if (g->live_count > g->own_peak_count)
 		g->own_peak_count = g->live_count;
 	if (g->live_bytes > g->own_peak_bytes)
 		g->own_peak_bytes = g->live_bytes;
-	m->live_count++;
+	m->live_count += blocks;
 	m->live_bytes += size;
 	if (m->live_bytes > m->step_max_bytes)
 		mt_model_climb(m, m->live_bytes, time_ns);
+}
+
+/* The same where a block stands for others, too. */
+void mt_model_allocate_sampled(struct mt_model *, struct mt_block *);
+void mt_model_take_away_sampled(struct mt_model *, const struct mt_block *, uint64_t time_ns);
+void mt_model_free_sampled(struct mt_model *, const struct mt_block *, uint64_t time_ns);
+static inline bool mt_model_is_sampled(const struct mt_model *m)
+{
+	return __builtin_expect(m->profile->info.sample_bytes != 0, 0);
 }
 
 /* An allocation of a group that is to become live, or has been for a moment. It is not the group's
@@ -190,12 +201,11 @@ static inline void mt_model_count_thread(struct mt_model *m, uint32_t thread, ui
 	m->threads[thread].last = end_number;
 }
 
-/* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
- * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
-static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_model *m,
-	struct mt_block *b, bool reallocated)
+/* What an allocation changes before it is counted. */
+static inline __attribute__((always_inline)) struct mt_group *mt_model_begin_block(struct mt_model
+											   *m,
+	struct mt_block *b)
 {
-	struct mt_info *info = &m->profile->info;
 	struct mt_group *g = &m->profile->groups[b->group];
 
 	mt_model_count_thread(m, b->thread, 1, b->number + 1);
@@ -209,8 +219,24 @@ static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_mo
 		g->first_ns = b->time_ns;
 	if (b->time_ns > g->last_ns)
 		g->last_ns = b->time_ns;
+	return g;
+}
+
+/* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
+ * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
+static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_model *m,
+	struct mt_block *b, bool reallocated)
+{
+	struct mt_info *info = &m->profile->info;
+	struct mt_group *g;
+
+	if (mt_model_is_sampled(m)) {
+		mt_model_allocate_sampled(m, b);
+		return;
+	}
+	g = mt_model_begin_block(m, b);
 	mt_model_count(m, g, b->size);
-	mt_model_rise(m, g, b->size, b->time_ns);
+	mt_model_rise(m, g, 1, b->size, b->time_ns);
 	info->allocations += !reallocated;
 	info->reallocations += reallocated;
 	info->allocated_bytes += b->size;
@@ -282,6 +308,10 @@ static inline void mt_model_take_away(struct mt_model *m, const struct mt_block 
 {
 	struct mt_group *g = &m->profile->groups[b->group];
 
+	if (mt_model_is_sampled(m)) {
+		mt_model_take_away_sampled(m, b, time_ns);
+		return;
+	}
 	mt_model_pass_time(m, time_ns);
 	mt_model_before_change(m, g);
 	g->temporary_count += temporary;
@@ -296,6 +326,10 @@ static inline void mt_model_take_away(struct mt_model *m, const struct mt_block 
 /* The block is free, whoever freed it. */
 static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
 {
+	if (mt_model_is_sampled(m)) {
+		mt_model_free_sampled(m, b, time_ns);
+		return;
+	}
 	mt_model_take_away(m, b, time_ns, mt_model_is_last(m, b));
 	m->profile->info.frees++;
 }
@@ -304,6 +338,10 @@ static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, u
 static inline void mt_model_free_again(struct mt_model *m, const struct mt_block *b,
 	uint64_t time_ns)
 {
+	if (mt_model_is_sampled(m)) {
+		mt_model_free_sampled(m, b, time_ns);
+		return;
+	}
 	mt_model_take_away(m, b, time_ns, mt_model_is_recent(m, b));
 	m->profile->info.frees++;
 }

@@ -51,6 +51,7 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->free_sites);
 	free(p->blind);
 	free(p->late);
+	free(p->estimates);
 	for (uint32_t i = 0; i < p->column_count; i++)
 		free_column(&p->columns[i]);
 	free(p->columns);
@@ -143,6 +144,15 @@ uint32_t mt_profile_add_group(struct mt_profile *p, uint32_t node)
 	MT_GROW(p->groups, p->group_count, p->group_capacity);
 	p->groups[p->group_count] = (struct mt_group){.node = node};
 	return p->group_count++;
+}
+
+struct mt_estimates *mt_profile_estimates(struct mt_profile *p, uint32_t group)
+{
+	while (p->estimate_count <= group) {
+		MT_GROW(p->estimates, p->estimate_count, p->estimate_capacity);
+		p->estimates[p->estimate_count++] = (struct mt_estimates){0};
+	}
+	return &p->estimates[group];
 }
 
 char *mt_profile_command(const struct mt_profile *p)

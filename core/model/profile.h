@@ -90,6 +90,18 @@ struct mt_late {
 	uint64_t count, bytes;
 };
 
+/* Of a sum in a sampled recording: how many recorded blocks it is made of, and the variances of its
+ * blocks and bytes. */
+struct mt_estimate {
+	uint64_t samples;
+	double blocks, bytes;
+};
+/* Of a group, in the order of its counters: all that was allocated, what is live, its share of the
+ * peak. */
+struct mt_estimates {
+	struct mt_estimate allocated, live, at_peak;
+};
+
 /* What the system has given the process; 0: not known. */
 struct mt_memory {
 	uint64_t rss_bytes, pss_bytes, swap_bytes;
@@ -207,6 +219,9 @@ struct mt_info {
 	uint32_t
 		clock; /* that of the program's events: enum mt_clock of wire.h + 1; 0: not known */
 	uint32_t usable_rule; /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
+	/* mean number of bytes between samples: all sums over blocks of the heap are estimates; 0:
+	 * each block is recorded */
+	uint64_t sample_bytes;
 	/* The machine, as the tracer says in its segment's header; 0: not known. */
 	uint32_t page_bytes, pointer_bits;
 	uint32_t address_bits; /* the low bits of a pointer; no address has more */
@@ -344,6 +359,9 @@ struct mt_profile {
 	const uint8_t *scores;
 	uint32_t score_count;
 	struct mt_late *late; /* by group; NULL: there are none */
+	/* by group, of a sampled recording; groups beyond have no blocks of their own */
+	struct mt_estimates *estimates;
+	uint32_t estimate_count, estimate_capacity;
 	/* Beside the built-in ones, in order of registration. Names and arrays are owned. */
 	struct mt_group_column *columns;
 	uint32_t column_count, column_capacity;
@@ -365,6 +383,8 @@ uint32_t mt_profile_add_thread(struct mt_profile *, const struct mt_thread *);
 uint32_t mt_profile_add_pc(struct mt_profile *, const struct mt_pc *);
 uint32_t mt_profile_add_node(struct mt_profile *, uint32_t parent, uint32_t pc);
 uint32_t mt_profile_add_group(struct mt_profile *, uint32_t node);
+/* The errors of a group's sums, to be changed: good until the next group. */
+struct mt_estimates *mt_profile_estimates(struct mt_profile *, uint32_t group);
 /* What does not fit any more is counted. */
 void mt_profile_add_free_site(struct mt_profile *, const struct mt_free_site *);
 void mt_profile_add_log(struct mt_profile *, const struct mt_log_entry *);

@@ -45,6 +45,13 @@ void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
 	c->state = b->released ? MT_BLOCK_RELEASED : MT_BLOCK_LIVE;
 }
 
+/* What the block adds to the heap. */
+static inline uint64_t bytes_of(const struct mt_replay *r, uint32_t group, uint64_t number,
+	uint64_t size)
+{
+	return mt_profile_weigh(r->model.profile, group, number, size).bytes;
+}
+
 /* As if it were allocated now, at its time. */
 void mt_replay_take(struct mt_replay *r, const struct mt_checkpoint_block *b, bool chosen,
 	uint64_t checkpoint_ns)
@@ -61,7 +68,7 @@ void mt_replay_take(struct mt_replay *r, const struct mt_checkpoint_block *b, bo
 	mt_replay_add(r, b);
 	mt_live_find(&r->live, b->number)->chosen = chosen;
 	r->chosen_count += chosen;
-	r->heap_bytes += b->released ? 0 : b->size;
+	r->heap_bytes += b->released ? 0 : bytes_of(r, b->group, b->number, b->size);
 	if (!chosen)
 		return;
 	mt_model_allocate(&r->model, &block, b->position > 1);
@@ -123,11 +130,12 @@ static struct mt_block block_of(const struct mt_live_cell *c)
 static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
 {
 	struct mt_profile *p = r->model.profile;
+	struct mt_weight w = mt_profile_weigh(p, c->group, c->number, c->size);
 
 	if (!p->late)
 		p->late = mt_alloc((size_t)p->group_count * sizeof *p->late);
-	p->late[c->group].count += sign;
-	p->late[c->group].bytes += sign * c->size;
+	p->late[c->group].count += sign * w.blocks;
+	p->late[c->group].bytes += sign * w.bytes;
 	c->late = sign == 1;
 }
 
@@ -140,7 +148,7 @@ static void restore(struct mt_replay *r, const struct mt_event *e, struct mt_liv
 	if (c->chosen)
 		mt_model_restore(&r->model, &b, e->time_ns);
 	c->temporary = b.temporary;
-	r->heap_bytes += b.size;
+	r->heap_bytes += bytes_of(r, c->group, c->number, c->size);
 }
 
 static inline void end_block(struct mt_replay *r, const struct mt_event *e, struct mt_live_cell *c,
@@ -151,7 +159,7 @@ static inline void end_block(struct mt_replay *r, const struct mt_event *e, stru
 	r->last = MT_REPLAY_FREED;
 	r->last_group = b.group;
 	r->last_chosen = c->chosen;
-	r->heap_bytes -= b.size;
+	r->heap_bytes -= bytes_of(r, c->group, c->number, c->size);
 	if (__builtin_expect(e->time_ns > r->to_ns && c->chosen, 0))
 		late(r, c, 1);
 	if (change == MT_BLOCK_RELEASE && c->chosen) {
@@ -206,7 +214,9 @@ static int on_continuation(void *of, const struct mt_event *e, struct mt_live_ce
 
 	(void)e;
 	(void)change;
-	half->replay->model.profile->info.frees += previous->chosen && !half->chosen;
+	/* of a sampled recording the release has counted as a free */
+	if (!mt_model_is_sampled(&half->replay->model))
+		half->replay->model.profile->info.frees += previous->chosen && !half->chosen;
 	half->replay->chosen_count -= previous->chosen;
 	half->whole = previous->chosen;
 	return 0;
@@ -255,7 +265,7 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 	c->thread = b.thread;
 	c->chosen = chosen;
 	c->late = c->temporary = 0;
-	r->heap_bytes += b.size;
+	r->heap_bytes += bytes_of(r, b.group, b.number, b.size);
 	r->chosen_count += chosen;
 	return 0;
 }

@@ -123,17 +123,17 @@ void mt_timeline_reopen(struct mt_model *m, uint64_t time_ns)
 	m->step_end_ns = p->sample_count * p->step_ns;
 }
 
-void mt_timeline_unfree(struct mt_model *m)
+void mt_timeline_unfree(struct mt_model *m, uint64_t count)
 {
 	struct mt_profile *p = m->profile;
 
-	if (m->step_frees) {
-		m->step_frees--;
+	if (m->step_frees >= count) {
+		m->step_frees -= count;
 		return;
 	}
 	for (uint32_t i = p->sample_count - 1; i-- > 0;)
-		if (p->samples[i].frees) {
-			p->samples[i].frees--;
+		if (p->samples[i].frees >= count) {
+			p->samples[i].frees -= count;
 			return;
 		}
 }

@@ -11,7 +11,7 @@ void mt_timeline_advance(struct mt_model *, uint64_t time_ns);
 void mt_timeline_reopen(struct mt_model *, uint64_t time_ns);
 /* Writes the open step into the profile. */
 void mt_timeline_store(struct mt_model *);
-/* Takes back one free that was counted in the open step or, when that has none, in one before. */
-void mt_timeline_unfree(struct mt_model *);
+/* Takes back frees that were counted in the open step or, when that has none, in one before. */
+void mt_timeline_unfree(struct mt_model *, uint64_t count);
 
 #endif

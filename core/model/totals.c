@@ -3,6 +3,8 @@
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
 
+#include <string.h>
+
 /* ---- groups ---- */
 
 #define GROUP_FIELDS(X) \
@@ -37,6 +39,57 @@ static void get_groups(struct mt_cursor *c, struct mt_group *groups, uint32_t co
 		groups[i].name = mt_cursor_varint(c);
 	GROUP_FIELDS(X)
 #undef X
+}
+
+/* ---- of a sampled recording: the errors of the groups' sums, behind their counters ---- */
+
+static void add_estimate(struct mt_buffer *b, const struct mt_estimate *e)
+{
+	uint64_t bits[2];
+
+	memcpy(bits, (double[2]){e->blocks, e->bytes}, sizeof bits);
+	mt_varint_add(b, e->samples);
+	mt_varint_add(b, bits[0]);
+	mt_varint_add(b, bits[1]);
+}
+
+static void get_estimate(struct mt_cursor *c, struct mt_estimate *e)
+{
+	uint64_t bits[2];
+	double variances[2];
+
+	e->samples = mt_cursor_varint(c);
+	bits[0] = mt_cursor_varint(c);
+	bits[1] = mt_cursor_varint(c);
+	memcpy(variances, bits, sizeof bits);
+	if (!(variances[0] >= 0) || !(variances[1] >= 0) || !e->samples)
+		*e = (struct mt_estimate){0};
+	else
+		*e = (struct mt_estimate){e->samples, variances[0], variances[1]};
+}
+
+static void add_estimates(struct mt_buffer *b, const struct mt_profile *p, uint32_t from,
+	uint32_t count)
+{
+	for (uint32_t i = from; i < from + count; i++) {
+		const struct mt_estimates none = {0};
+		const struct mt_estimates *e = i < p->estimate_count ? &p->estimates[i] : &none;
+
+		add_estimate(b, &e->allocated);
+		add_estimate(b, &e->live);
+		add_estimate(b, &e->at_peak);
+	}
+}
+
+static void get_estimates(struct mt_cursor *c, struct mt_profile *p, uint32_t from, uint32_t count)
+{
+	for (uint32_t i = from; i < from + count && !c->bad; i++) {
+		struct mt_estimates *e = mt_profile_estimates(p, i);
+
+		get_estimate(c, &e->allocated);
+		get_estimate(c, &e->live);
+		get_estimate(c, &e->at_peak);
+	}
 }
 
 /* What must hold for any group, whatever happened. */
@@ -152,6 +205,8 @@ bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_
 	mt_varint_add(b, count);
 	mt_varint_add(b, last);
 	add_groups(b, p->groups + from, count);
+	if (p->info.sample_bytes)
+		add_estimates(b, p, from, count);
 	if (last)
 		add_end(b, p);
 	*next = from + count;
@@ -185,6 +240,8 @@ const char *mt_totals_read(struct mt_profile *p, unsigned version, const struct 
 		|| last != (from + count == p->group_count))
 		return "its groups differ from the defined ones";
 	get_groups(&c, p->groups + from, (uint32_t)count);
+	if (p->info.sample_bytes)
+		get_estimates(&c, p, from, (uint32_t)count);
 	if (c.bad || !groups_plausible(p->groups + from, (uint32_t)count))
 		return "a group's totals contradict each other";
 	*next += (uint32_t)count;

@@ -1,4 +1,5 @@
 #include "core/query/allocations.h"
+#include "core/model/sampling.h"
 
 #include "core/query/filter_match.h"
 
@@ -244,6 +245,7 @@ int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *
 
 struct counter {
 	struct mt_histogram *histogram;
+	const struct mt_profile *profile;
 	enum mt_histogram_of of;
 	uint64_t threshold; /* of what is temporary */
 };
@@ -254,13 +256,22 @@ static uint32_t bucket_of(uint64_t value)
 	return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
 }
 
-static void count_in(struct mt_bucket *bucket, const struct mt_allocation *a, uint64_t threshold)
+static void count_in(struct mt_bucket *bucket, const struct counter *c,
+	const struct mt_allocation *a)
 {
-	bucket->count++;
-	bucket->bytes += a->size;
-	bucket->live_count += a->end_ns == MT_LIVE;
-	bucket->live_bytes += a->end_ns == MT_LIVE ? a->size : 0;
-	bucket->temporary_count += a->end_ns != MT_LIVE && a->between <= threshold;
+	struct mt_weight w = mt_profile_weigh(c->profile, a->group, a->number, a->size);
+	bool live = a->end_ns == MT_LIVE;
+
+	bucket->count += w.blocks;
+	bucket->bytes += w.bytes;
+	bucket->live_count += live ? w.blocks : 0;
+	bucket->live_bytes += live ? w.bytes : 0;
+	bucket->temporary_count += !live && a->between <= c->threshold;
+	if (!c->profile->info.sample_bytes)
+		return;
+	mt_estimate_add(&bucket->error.allocated, &w, a->size);
+	if (live)
+		mt_estimate_add(&bucket->error.live, &w, a->size);
 }
 
 static int count_allocation(void *context, const struct mt_allocation *a)
@@ -271,8 +282,8 @@ static int count_allocation(void *context, const struct mt_allocation *a)
 		? LIVE_BUCKET
 		: bucket_of(a->end_ns > a->time_ns ? (a->end_ns - a->time_ns) / TIME_UNIT : 0);
 
-	count_in(&counter->histogram->buckets[bucket], a, counter->threshold);
-	count_in(&counter->histogram->sum, a, counter->threshold);
+	count_in(&counter->histogram->buckets[bucket], counter, a);
+	count_in(&counter->histogram->sum, counter, a);
 	return 0;
 }
 
@@ -280,7 +291,7 @@ int mt_histogram_get(struct mt_histogram *histogram, const struct mt_source *sou
 	struct mt_filter *filter, enum mt_histogram_of of, struct mt_err *err)
 {
 	struct mt_filter_bounds bounds = {0};
-	struct counter counter = {histogram, of, 0};
+	struct counter counter = {histogram, source->profile, of, 0};
 	uint64_t unit = of == MT_HISTOGRAM_LIFETIME ? TIME_UNIT : 1;
 	uint32_t end = 0;
 	int status = filter ? mt_filter_compile(&bounds, filter, source->profile, err) : 0;

@@ -51,6 +51,7 @@ void mt_allocations_free(struct mt_allocation_list *);
 struct mt_bucket {
 	uint64_t least, most; /* inclusive; of bytes or nanoseconds */
 	uint64_t count, bytes, live_count, live_bytes, temporary_count;
+	struct mt_estimates error; /* of a sampled recording */
 };
 #define MT_BUCKETS 66
 struct mt_histogram {

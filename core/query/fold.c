@@ -1,4 +1,5 @@
 #include "core/query/fold.h"
+#include "core/model/sampling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,18 @@ static void fold_suspect(struct mt_group *sum, const struct mt_profile *p,
 		sum->flags |= MT_GROUP_SUSPECT_ESTIMATED;
 }
 
+static void fold_estimates(struct mt_fold_values *to, const struct mt_profile *p,
+	const struct mt_group *group)
+{
+	const struct mt_estimates *from = mt_metric_estimates(p, group);
+
+	if (!from)
+		return;
+	mt_estimate_fold(&to->estimates.allocated, &from->allocated);
+	mt_estimate_fold(&to->estimates.live, &from->live);
+	mt_estimate_fold(&to->estimates.at_peak, &from->at_peak);
+}
+
 static void fold_beside(struct mt_folds *folds, struct mt_group *sum, const struct mt_profile *p,
 	const struct mt_group *group)
 {
@@ -158,6 +171,7 @@ static void fold_beside(struct mt_folds *folds, struct mt_group *sum, const stru
 	to->range_live_bytes += mt_metric_value(p, group, MT_METRIC_RANGE_LIVE_SIZE);
 	if (folds->suspects)
 		fold_suspect(sum, p, group);
+	fold_estimates(to, p, group);
 	fold_columns(to, p, group, !sum->allocated_count);
 }
 
@@ -166,7 +180,7 @@ void mt_fold(struct mt_folds *folds, struct mt_group *sum, const struct mt_profi
 {
 	if (!group->allocated_count)
 		return;
-	if (folds->suspects || p->late || p->column_count)
+	if (folds->suspects || p->late || p->column_count || p->estimates)
 		fold_beside(folds, sum, p, group);
 	if (sum->allocated_count)
 		sum->flags |= MT_GROUP_SUMMED;

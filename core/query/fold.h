@@ -11,6 +11,7 @@
 struct mt_fold_values {
 	uint64_t range_live_count, range_live_bytes;
 	uint64_t suspect; /* of a sum with MT_GROUP_SUSPECT */
+	struct mt_estimates estimates;
 	/* By column of the profile: its values, then its variance if it has any. */
 	uint64_t values[];
 };

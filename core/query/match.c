@@ -16,6 +16,8 @@ static void begin(struct mt_profile *p, const struct mt_profile *of)
 	for (uint32_t i = 0; i < of->group_count; i++)
 		p->groups[i].node = of->groups[i].node;
 	p->late = NULL;
+	p->estimates = NULL;
+	p->estimate_count = p->estimate_capacity = 0;
 	p->columns_unknown = true;
 	p->samples = NULL;
 	p->sample_count = p->sample_capacity = 0;
@@ -47,6 +49,8 @@ static void match_groups(struct mt_profile *p, const struct mt_profile *of, cons
 		if (!groups[i])
 			continue;
 		p->groups[i] = *g;
+		if (i < of->estimate_count)
+			*mt_profile_estimates(p, i) = of->estimates[i];
 		info->allocations += g->allocated_count;
 		info->frees += g->allocated_count - g->live_count;
 		info->allocated_bytes += g->allocated_bytes;
@@ -91,10 +95,14 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 }
 
 /* Of the peak, whose events are gone: what lived then, and still at the checkpoint. */
-static void add_share(struct mt_group *g, uint64_t size)
+static void add_share(struct mt_profile *p, const struct mt_checkpoint_block *b)
 {
-	g->at_peak_count++;
-	g->at_peak_bytes += size;
+	struct mt_weight w = mt_profile_weigh(p, b->group, b->number, b->size);
+
+	p->groups[b->group].at_peak_count += w.blocks;
+	p->groups[b->group].at_peak_bytes += w.bytes;
+	if (p->info.sample_bytes)
+		mt_estimate_add(&mt_profile_estimates(p, b->group)->at_peak, &w, b->size);
 }
 
 static int resume(void *context, const struct mt_checkpoint *checkpoint,
@@ -122,7 +130,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 
 	mt_replay_take(&m->replay, b, chosen, checkpoint->time_ns);
 	if (chosen && peak_is_gone && b->time_ns <= info->peak_ns)
-		add_share(&m->replay.model.profile->groups[b->group], b->size);
+		add_share(m->replay.model.profile, b);
 	return 0;
 }
 
@@ -343,6 +351,7 @@ void mt_matched_free(struct mt_matched *m)
 	if (m->own) {
 		free(m->profile.groups);
 		free(m->profile.late);
+		free(m->profile.estimates);
 		free(m->profile.samples);
 		free(m->profile.free_sites);
 	}

@@ -222,6 +222,79 @@ const uint64_t *mt_metric_buckets(const struct mt_profile *p, const struct mt_gr
 	return values;
 }
 
+const struct mt_estimates *mt_metric_estimates(const struct mt_profile *p,
+	const struct mt_group *group)
+{
+	size_t at = mt_profile_has_group(p, group) ? (size_t)(group - p->groups) : SIZE_MAX;
+
+	if (!p->info.sample_bytes)
+		return NULL;
+	if (at != SIZE_MAX)
+		return at < p->estimate_count ? &p->estimates[at] : NULL;
+	return group->folded ? &group->folded->estimates : NULL;
+}
+
+/* Which of a group's sums a metric is. */
+static const struct mt_estimate *estimate_of(const struct mt_profile *p,
+	const struct mt_group *group, enum mt_metric metric)
+{
+	const struct mt_estimates *e = mt_metric_estimates(p, group);
+
+	if (!e || !mt_metric_has_errors(p, metric))
+		return NULL;
+	switch (metric) {
+	case MT_METRIC_SIZE:
+	case MT_METRIC_ALLOCATED_COUNT: return &e->allocated;
+	case MT_METRIC_LEAKED_SIZE:
+	case MT_METRIC_LEAKED_COUNT: return &e->live;
+	default: return metric < MT_METRIC_COUNT ? &e->at_peak : NULL;
+	}
+}
+
+bool mt_metric_has_errors(const struct mt_profile *p, enum mt_metric metric)
+{
+	switch (metric) {
+	case MT_METRIC_SIZE:
+	case MT_METRIC_ALLOCATED_COUNT:
+	case MT_METRIC_LEAKED_SIZE:
+	case MT_METRIC_LEAKED_COUNT:
+	case MT_METRIC_AT_PEAK_SIZE:
+	case MT_METRIC_AT_PEAK_COUNT: return p->info.sample_bytes != 0;
+	default: return own_column(p, metric) && own_column(p, metric)->variances;
+	}
+}
+
+uint64_t mt_metric_samples(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	const struct mt_estimate *e = estimate_of(p, group, metric);
+
+	return e ? e->samples : UINT64_MAX;
+}
+
+/* Whether the value is of samples. Where each of a group's blocks stands for itself alone, it is
+ * exact. */
+static bool is_sampled(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	const struct mt_group_column *column = mt_metric_info(p, metric);
+	const struct mt_estimates *e = mt_metric_estimates(p, group);
+
+	if (!p->info.sample_bytes || column->unit == MT_UNIT_TIME || metric == MT_METRIC_SUSPECT)
+		return false;
+	return !e || e->allocated.blocks > 0 || e->allocated.bytes > 0;
+}
+
+static double error_of_samples(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	const struct mt_estimate *e = estimate_of(p, group, metric);
+
+	if (!e)
+		return -1;
+	return sqrt(mt_metric_info(p, metric)->unit == MT_UNIT_BYTES ? e->bytes : e->blocks);
+}
+
 double mt_metric_error(const struct mt_profile *p, const struct mt_group *group,
 	enum mt_metric metric)
 {
@@ -229,6 +302,8 @@ double mt_metric_error(const struct mt_profile *p, const struct mt_group *group,
 	const uint64_t *values = own_values(p, group, metric);
 	double variance;
 
+	if (metric < MT_METRIC_COUNT)
+		return error_of_samples(p, group, metric);
 	if (!values || !column->variances)
 		return -1;
 	if (mt_profile_has_group(p, group))
@@ -247,6 +322,8 @@ bool mt_metric_is_known(const struct mt_profile *p, const struct mt_group *group
 		return own_values(p, group, metric)
 			|| (own_column(p, metric) && !group->allocated_count && !p->columns_unknown
 				&& mt_metric_sums(p, metric));
+	if (metric == MT_METRIC_TEMPORARY_COUNT && p->info.sample_bytes)
+		return false; /* the allocations between were not recorded */
 	doubt = builtins[metric].doubt;
 	return (doubt != MT_DOUBT_PEAK && doubt != MT_DOUBT_OWN_PEAK)
 		|| !(group->flags & MT_GROUP_NO_PEAKS);
@@ -259,6 +336,8 @@ bool mt_metric_is_estimated(const struct mt_profile *p, const struct mt_group *g
 
 	if (metric >= MT_METRIC_COUNT)
 		return mt_metric_error(p, group, metric) > 0;
+	if (is_sampled(p, group, metric))
+		return true;
 	switch (builtins[metric].doubt) {
 	case MT_DOUBT_TIMES: return mt_info_estimates_times(&p->info);
 	case MT_DOUBT_PEAK: return p->info.peak_unsure;

@@ -1,4 +1,5 @@
 #include "core/query/outstanding.h"
+#include "core/model/sampling.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 struct collector {
 	struct mt_outstanding *out;
 	struct mt_outstanding_group *sums; /* by group */
+	const struct mt_profile *profile;
 	bool blocks;
 };
 
@@ -15,9 +17,14 @@ static int add(void *context, const struct mt_allocation *a)
 	struct mt_outstanding *out = c->out;
 	struct mt_outstanding_group *sum = &c->sums[a->group];
 
+	struct mt_weight w = mt_profile_weigh(c->profile, a->group, a->number, a->size);
+
 	sum->group = a->group;
-	sum->count++;
-	sum->bytes += a->size;
+	sum->recorded++;
+	sum->count += w.blocks;
+	sum->bytes += w.bytes;
+	if (c->profile->info.sample_bytes)
+		mt_estimate_add(&sum->error, &w, a->size);
 	if (!c->blocks)
 		return 0;
 	MT_GROW(out->blocks, out->block_count, out->block_capacity);
@@ -116,7 +123,7 @@ int mt_outstanding_get(struct mt_outstanding *out, const struct mt_source *sourc
 {
 	uint64_t moment_ns = w->at_ns == MT_OUTSTANDING_NOW ? w->end_ns : w->at_ns;
 	uint32_t groups = source->profile->group_count;
-	struct collector c = {.out = out, .blocks = w->blocks};
+	struct collector c = {.out = out, .profile = source->profile, .blocks = w->blocks};
 
 	mt_outstanding_free(out);
 	if (moment_ns < w->older_ns)

@@ -19,7 +19,10 @@ struct mt_outstanding_wants {
 struct mt_outstanding_group {
 	uint32_t group;
 	uint64_t count, bytes;
-	uint64_t first_block; /* index into blocks, where these are wanted */
+	/* recorded blocks: count, unless these stand for others; index of the first in blocks,
+	 * where these are wanted */
+	uint64_t recorded, first_block;
+	struct mt_estimate error; /* of a sampled recording */
 };
 
 struct mt_outstanding_block {

@@ -2,6 +2,7 @@
 #include "core/query/prepared_query.h"
 
 #include "core/model/live.h"
+#include "core/model/sampling.h"
 
 #include <errno.h>
 
@@ -10,7 +11,14 @@ struct seeker {
 	struct mt_place at, peak;
 	uint64_t bytes, most;
 	const char *fault;
+	const struct mt_profile *profile;
 };
+
+/* What a block adds to the heap. */
+static uint64_t bytes_of(const struct seeker *s, uint32_t group, uint64_t number, uint64_t size)
+{
+	return mt_profile_weigh(s->profile, group, number, size).bytes;
+}
 
 static int on_change(void *of, const struct mt_event *e, struct mt_live_cell *c,
 	enum mt_block_change change)
@@ -43,8 +51,10 @@ static int allocate(struct seeker *s, const struct mt_event *e)
 		return -EINVAL;
 	if (e->type == MT_EVENT_REALLOCATE)
 		mt_live_change(&s->live, e->previous, MT_BLOCK_CONTINUE, &seeking, s, e);
-	mt_live_insert(&s->live, e->number)->size = e->size;
-	s->bytes += e->size;
+	uint64_t bytes = bytes_of(s, e->group, e->number, e->size);
+
+	mt_live_insert(&s->live, e->number)->size = bytes;
+	s->bytes += bytes;
 	return 0;
 }
 
@@ -86,9 +96,9 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 	if (b) {
 		struct mt_live_cell *c = mt_live_insert(&s->live, b->number);
 
-		c->size = b->size;
+		c->size = bytes_of(s, b->group, b->number, b->size);
 		c->state = b->released ? MT_BLOCK_RELEASED : MT_BLOCK_LIVE;
-		s->bytes += b->released ? 0 : b->size;
+		s->bytes += b->released ? 0 : c->size;
 	} else {
 		s->at = s->peak = (struct mt_place){checkpoint->next_number, 0};
 		s->most = s->bytes;
@@ -101,7 +111,7 @@ int mt_prepared_query_find_peak(struct mt_prepared_query *q, struct mt_err *err)
 	struct mt_prepared_query all = {.source = q->source,
 		.share = 0,
 		.bounds = {.to_ns = UINT64_MAX}};
-	struct seeker s = {0};
+	struct seeker s = {.profile = q->source->profile};
 	struct mt_pass pass = {
 		.events = on_events,
 		.resume = resume,

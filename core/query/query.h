@@ -101,6 +101,14 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 /* A histogram's buckets up to the last that is not empty; NULL: it is none. */
 const uint64_t *mt_metric_buckets(const struct mt_profile *, const struct mt_group *,
 	enum mt_metric, uint32_t *count);
+/* The errors of a group's sums, or of a sum's; NULL: each block was recorded, or it is not
+ * known. */
+const struct mt_estimates *mt_metric_estimates(const struct mt_profile *, const struct mt_group *);
+/* From how many recorded blocks a value was made; UINT64_MAX: it is no sum of samples. */
+uint64_t mt_metric_samples(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+/* Whether the column has an error for each group. */
+bool mt_metric_has_errors(const struct mt_profile *, enum mt_metric);
+#define MT_SAMPLES_FEW 10u /* below it no error is shown: it would itself be a guess */
 /* The standard error of an estimate; negative: the column has no errors. */
 double mt_metric_error(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 bool mt_metric_is_known(const struct mt_profile *, const struct mt_group *, enum mt_metric);

@@ -1,5 +1,6 @@
 /* The peak of the heap within a range, by the bounds in the headers of event blocks. */
 #include "core/base/search.h"
+#include "core/model/sampling.h"
 #include "core/query/reach.h"
 
 #include <stdlib.h>
@@ -63,6 +64,12 @@ static int compare_named(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* What the block adds to the heap. */
+static uint64_t bytes_of(const struct seeker *s, const struct mt_event *e)
+{
+	return mt_profile_weigh(s->query->source->profile, e->group, e->number, e->size).bytes;
+}
+
 static int take_sizes(void *context, uint32_t index, const struct mt_event *events, uint32_t count)
 {
 	struct seeker *s = context;
@@ -77,7 +84,7 @@ static int take_sizes(void *context, uint32_t index, const struct mt_event *even
 			s->cursor++;
 		for (; s->cursor < s->named_count && s->named[s->cursor].number == e->number;
 			s->cursor++)
-			s->named[s->cursor].size = e->size;
+			s->named[s->cursor].size = bytes_of(s, e);
 	}
 	return 0;
 }
@@ -121,9 +128,9 @@ static void step(struct seeker *s, const struct mt_event *e)
 	if (!s->here.begun && e->time_ns >= range->from_ns)
 		s->here = (struct mt_reach_peak){true, s->level, range->from_ns, UINT64_MAX};
 	if (rises && s->size_count < EVENTS_MAX)
-		s->sizes[s->size_count++] = e->size;
+		s->sizes[s->size_count++] = bytes_of(s, e);
 	if (rises)
-		s->level += e->size;
+		s->level += bytes_of(s, e);
 	else if (frees_or_restores(e))
 		s->level += e->type == MT_EVENT_RESTORE
 			? size_of(s, e->number)

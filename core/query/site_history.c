@@ -1,4 +1,5 @@
 #include "core/query/site_history.h"
+#include "core/model/sampling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ struct series {
 	const uint64_t *time_ns;
 	uint64_t from_ns, step_ns;
 	uint32_t groups;
+	const struct mt_profile *profile;
 };
 
 /* The first instant at or behind a time; MT_RANK_POINTS: there is none. */
@@ -28,6 +30,7 @@ static uint32_t instant(const struct series *s, uint64_t ns)
 static int add_changes(void *context, const struct mt_allocation *a)
 {
 	const struct series *s = context;
+	struct mt_weight w = mt_profile_weigh(s->profile, a->group, a->number, a->size);
 	struct mt_rank_point *points;
 	uint32_t begin = instant(s, a->time_ns);
 	uint32_t end = a->end_ns == MT_LIVE ? MT_RANK_POINTS : instant(s, a->end_ns);
@@ -37,13 +40,13 @@ static int add_changes(void *context, const struct mt_allocation *a)
 	points = s->points + (size_t)a->group * MT_RANK_POINTS;
 	s->old[a->group] += a->end_ns == MT_LIVE && begin <= mt_rank_then(MT_RANK_POINTS);
 	if (begin < MT_RANK_POINTS) {
-		points[begin].bytes += a->size;
-		points[begin].count++;
+		points[begin].bytes += w.bytes;
+		points[begin].count += w.blocks;
 	}
 	if (end < MT_RANK_POINTS) {
-		points[end].bytes -= a->size;
-		points[end].count--;
-		points[end].freed++;
+		points[end].bytes -= w.bytes;
+		points[end].count -= w.blocks;
+		points[end].freed += w.blocks;
 	}
 	return 0;
 }
@@ -58,6 +61,7 @@ int mt_site_history_series(struct mt_rank_point *points, uint32_t *old,
 		.time_ns = time_ns,
 		.from_ns = p->info.history_from_ns,
 		.groups = p->group_count,
+		.profile = p,
 	};
 	uint64_t span = p->info.wall_ns > s.from_ns ? p->info.wall_ns - s.from_ns : 1;
 	int result;

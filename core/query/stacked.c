@@ -1,6 +1,7 @@
 #include "core/query/stacked.h"
 
 #include "core/model/live.h"
+#include "core/model/sampling.h"
 #include "core/query/sort.h"
 
 #include <errno.h>
@@ -42,7 +43,9 @@ static void find_owners(struct owners *o, struct mt_strings *names, const struct
 
 struct walk {
 	const struct owners *owners;
-	struct mt_live live;                 /* group: the key */
+	const struct mt_profile *profile;
+	/* group: the key; size and usable: the bytes and blocks that the block stands for */
+	struct mt_live live;
 	uint64_t allocations, blocks, bytes; /* so far; live now */
 	uint64_t until_ns;                   /* != 0: what is freed later stays */
 	void (*before)(struct walk *, const struct mt_event *);
@@ -53,16 +56,16 @@ struct walk {
 
 static void go_up(struct walk *w, const struct mt_live_cell *c)
 {
-	w->blocks++;
+	w->blocks += c->usable;
 	w->bytes += c->size;
-	w->change(w, c->group, w->owners->by_count ? 1 : c->size);
+	w->change(w, c->group, w->owners->by_count ? c->usable : c->size);
 }
 
 static void go_down(struct walk *w, const struct mt_live_cell *c)
 {
-	w->blocks--;
+	w->blocks -= c->usable;
 	w->bytes -= c->size;
-	w->change(w, c->group, w->owners->by_count ? -1ull : -c->size);
+	w->change(w, c->group, w->owners->by_count ? -c->usable : -c->size);
 }
 
 static int on_change(void *of, const struct mt_event *e, struct mt_live_cell *c,
@@ -96,11 +99,13 @@ static int begin_block(struct walk *w, const struct mt_event *e)
 	if (e->type == MT_EVENT_REALLOCATE)
 		mt_live_change(&w->live, e->previous, MT_BLOCK_CONTINUE, &walking, w, e);
 	w->before(w, e);
+	struct mt_weight weight = mt_profile_weigh(w->profile, e->group, e->number, e->size);
 	struct mt_live_cell *c = mt_live_insert(&w->live, e->number);
 
 	c->group = o->keys[owner];
-	c->size = e->size;
-	w->allocations++;
+	c->size = weight.bytes;
+	c->usable = weight.blocks;
+	w->allocations += weight.blocks;
 	go_up(w, c);
 	return w->stop;
 }
@@ -129,6 +134,7 @@ static int walk(struct walk *w, const struct mt_source *source, struct mt_filter
 	struct mt_err *err)
 {
 	mt_live_init(&w->live);
+	w->profile = source->profile;
 	w->err = err;
 	int status = mt_scan_events(source, filter, on_event, w, err);
 

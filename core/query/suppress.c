@@ -1,4 +1,5 @@
 /* Which leaks are suppressed, and the profile without them. */
+#include "core/model/sampling.h"
 #include "core/query/frame.h"
 #include "core/query/suppress_rules.h"
 
@@ -514,6 +515,8 @@ static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uin
 	out->profile.late[id].count += group->live_count;
 	out->profile.late[id].bytes += group->live_bytes;
 	group->live_count = group->live_bytes = 0;
+	if (id < out->profile.estimate_count)
+		out->profile.estimates[id].live = (struct mt_estimate){0};
 }
 
 void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
@@ -529,6 +532,7 @@ void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
 	out->profile.late = mt_alloc((p->group_count + 1) * sizeof *p->late);
 	if (p->late)
 		memcpy(out->profile.late, p->late, p->group_count * sizeof *p->late);
+	out->profile.estimates = mt_estimates_copy(p);
 	out->verdicts = mt_alloc((p->group_count + 1) * sizeof *out->verdicts);
 	out->blocks = mt_alloc((p->group_count + 1) * sizeof *out->blocks);
 	out->bytes = mt_alloc((p->group_count + 1) * sizeof *out->bytes);
@@ -554,6 +558,7 @@ void mt_suppressed_free(struct mt_suppressed *s)
 {
 	free(s->profile.groups);
 	free(s->profile.late);
+	free(s->profile.estimates);
 	free(s->verdicts);
 	free(s->blocks);
 	free(s->bytes);

@@ -20,6 +20,7 @@ static void copy_totals(struct mt_profile *to, const struct mt_profile *from)
 	to->groups = copy_of(from->groups, from->group_count, sizeof *from->groups);
 	to->threads = copy_of(from->threads, from->thread_count, sizeof *from->threads);
 	to->samples = copy_of(from->samples, from->sample_count, sizeof *from->samples);
+	to->estimates = copy_of(from->estimates, from->estimate_count, sizeof *from->estimates);
 	to->free_sites = copy_of(from->free_sites, from->free_site_count, sizeof *from->free_sites);
 }
 
@@ -64,6 +65,7 @@ static void free_totals(struct mt_profile *p)
 	free(p->groups);
 	free(p->threads);
 	free(p->samples);
+	free(p->estimates);
 	free(p->free_sites);
 	*p = (struct mt_profile){0};
 }

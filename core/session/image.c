@@ -37,6 +37,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED
 		: offer->attached              ? MT_ORIGIN_ATTACHED
 					       : MT_ORIGIN_EXECUTED;
+	i->profile.info.sample_bytes = r->options->sample_bytes;
 	mt_image_add_arguments(i);
 	mt_model_init(&i->model, &i->profile);
 	i->sampler = offer->sampler;

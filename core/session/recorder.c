@@ -130,12 +130,18 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0)
 			| (o->leak_check ? MT_SEGMENT_LEAK_CHECK : 0),
 		.paused = atomic_load(&r->paused),
+		.sample_bytes = o->sample_bytes,
 	};
 	struct rlimit file;
 
 	memcpy(options.signals, o->signals, sizeof options.signals);
 	getrlimit(RLIMIT_FSIZE, &file);
 	options.file_limit = file.rlim_cur;
+	if (o->sample_bytes
+		&& getrandom(&options.sample_seed, sizeof options.sample_seed, 0)
+			!= sizeof options.sample_seed)
+		return mt_fail(err, -EIO, "cannot get a random number for --sample: %s",
+			strerror(errno));
 	return mt_segment_create_in(s, fd, &options, &r->alive, err);
 }
 

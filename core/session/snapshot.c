@@ -175,7 +175,8 @@ void mt_snapshot_publish(struct mt_snapshot *s, const struct mt_profile *p)
 
 	begin(s);
 	/* these change in place */
-	c->thread_count = c->sample_count = c->free_site_count = c->blind_count = 0;
+	c->thread_count = c->sample_count = c->free_site_count = c->blind_count =
+		c->estimate_count = 0;
 	publish_strings(s, &p->strings);
 #define APPEND(array, count) \
 	append(s, l->array, p->array, sizeof *p->array, &c->count, least(p->count, l->count##_max))
@@ -190,6 +191,7 @@ void mt_snapshot_publish(struct mt_snapshot *s, const struct mt_profile *p)
 	APPEND(log, log_count);
 	APPEND(free_sites, free_site_count);
 	APPEND(blind, blind_count);
+	APPEND(estimates, estimate_count);
 #undef APPEND
 	publish_groups(s, p, least(p->group_count, l->group_count_max));
 	s->header->counts = *c;

@@ -21,7 +21,8 @@
 	X(arguments, argument_count, 1u << 18, 65536) \
 	X(log, log_count, 65536, 4096) \
 	X(free_sites, free_site_count, 65536, 4096) \
-	X(blind, blind_count, 2048, 2048)
+	X(blind, blind_count, 2048, 2048) \
+	X(estimates, estimate_count, 1u << 20, 65536)
 
 #define MT_SNAPSHOT_STRINGS (1u << 20)
 #define MT_SNAPSHOT_TEXT (32u << 20)

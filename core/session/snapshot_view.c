@@ -206,6 +206,7 @@ static bool copy_all(struct mt_snapshot_view *v, struct mt_profile *p,
 
 	/* these change in place */
 	p->thread_count = p->sample_count = p->free_site_count = p->blind_count = 0;
+	p->estimate_count = 0;
 	if (!copy_strings(v, &p->strings, c))
 		return false;
 #define COPY(array, count, capacity) \
@@ -222,6 +223,7 @@ static bool copy_all(struct mt_snapshot_view *v, struct mt_profile *p,
 	COPY(log, log_count, log_capacity);
 	COPY(free_sites, free_site_count, free_site_capacity);
 	COPY(blind, blind_count, blind_capacity);
+	COPY(estimates, estimate_count, estimate_capacity);
 #undef COPY
 	keep_known_paths(p);
 	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count)

@@ -53,7 +53,7 @@ void mt_closing_calls(char out[MT_CLOSING_LEN], const struct mt_info *info)
 
 	mt_number_exact(allocations, info->allocations);
 	mt_number_exact(reallocations, info->reallocations);
-	len = snprintf(out, MT_CLOSING_LEN, "%s %s", allocations,
+	len = snprintf(out, MT_CLOSING_LEN, "%s%s %s", info->sample_bytes ? "~" : "", allocations,
 		MT_PLURAL(allocations, "allocation"));
 	if (info->reallocations)
 		snprintf(out + len, MT_CLOSING_LEN - (size_t)len, " and %s %s", reallocations,
@@ -64,15 +64,16 @@ void mt_closing_text(char out[MT_CLOSING_LEN], const struct mt_closing *c)
 {
 	char calls[MT_CLOSING_LEN], peak[MT_NUMBER_LEN], bytes[MT_NUMBER_LEN],
 		blocks[MT_NUMBER_EXACT_LEN];
-	const char *about = c->estimated ? "~" : "";
+	const char *sampled = c->info.sample_bytes ? "~" : "";
+	const char *about = c->estimated ? "~" : sampled;
 
 	mt_closing_calls(calls, &c->info);
 	mt_number_size(peak, c->info.peak_bytes);
 	mt_number_size(bytes, c->info.leaked_bytes);
 	mt_number_exact(blocks, c->info.leaked_count);
-	int len = snprintf(out, MT_CLOSING_LEN, "%s, peak %s, %s %s%s in %s%s %s", calls, peak,
-		mt_info_knows_leaks(&c->info) ? "leaked" : "live at its end", about, bytes, about,
-		blocks, MT_PLURAL(blocks, "block"));
+	int len = snprintf(out, MT_CLOSING_LEN, "%s, peak %s%s, %s %s%s in %s%s %s", calls, sampled,
+		peak, mt_info_knows_leaks(&c->info) ? "leaked" : "live at its end", about, bytes,
+		about, blocks, MT_PLURAL(blocks, "block"));
 
 	if (!c->suppressed.all_blocks)
 		return;

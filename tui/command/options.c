@@ -325,6 +325,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 			: 0;
 	case MT_OPTION_SIZE:
 		arguments->max_size_given |= option->place == MT_OPTION_AT(max_size);
+		arguments->sample_given |= option->place == MT_OPTION_AT(sample);
 		return parse_size(place, value)
 			? bad_value(err, option, value, "a size such as 64M or 1G")
 			: 0;

@@ -30,9 +30,11 @@ struct mt_arguments {
 	bool fresh, no_cache, no_follow, no_patch, force, disabled, free_stacks, slack,
 		check_stacks, headless, exact, help, short_names;
 	uint64_t pid; /* a process that runs already; 0: none */
-	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
+	uint64_t depth, sample, duration_ns, max_size, top, count, skip, levels, columns, stacked,
+		fps;
 	/* of_log, of_blocks: the filter is asked of the log alone, or of single blocks */
-	bool inverted, ascending, sort_given, history, events, max_size_given, of_log, of_blocks;
+	bool inverted, ascending, sort_given, history, events, max_size_given, sample_given, of_log,
+		of_blocks;
 	struct mt_percent threshold, min_percent;
 	enum mt_metric sort;
 	const char *sort_name; /* no built-in column: the recording must have it; or NULL */

@@ -1,3 +1,4 @@
+#include "core/sampler.h"
 #include "tui/command/commands.h"
 
 #include "core/query/filter_match.h"
@@ -199,6 +200,23 @@ static int check_signals(const struct mt_arguments *arguments, bool attaches, st
 	return 0;
 }
 
+static int check_sample(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (!arguments->sample_given)
+		return 0;
+	if (arguments->sample < MT_SAMPLER_LEAST || arguments->sample > MT_SAMPLER_MOST)
+		return mt_fail(err, -EINVAL, "--sample: %llu bytes are too %s; give %s",
+			(unsigned long long)arguments->sample,
+			arguments->sample < MT_SAMPLER_LEAST ? "few" : "many",
+			arguments->sample < MT_SAMPLER_LEAST ? "1K or more, such as 512K"
+							     : "64G or less, such as 512K");
+	if (arguments->free_stacks)
+		return mt_fail(err, -EINVAL,
+			"--sample: cannot be combined with --free-stacks, which counts the frees "
+			"of each place");
+	return 0;
+}
+
 int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
 	struct mt_err *err)
 {
@@ -229,6 +247,8 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return mt_fail(err, -EINVAL,
 			"--ignore: cannot be combined with --negative-function-regex, "
 			"--negative-source-regex or --negative-module-regex, which it sets");
+	if (check_sample(arguments, err) < 0)
+		return err->code;
 	if (arguments->over_size && !arguments->max_size_given)
 		return mt_fail(err, -EINVAL, "--over-size: only with --max-size");
 	if (!arguments->max_size_given)
@@ -265,6 +285,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.wait_when_full = arguments->on_full && !strcmp(arguments->on_full, "wait"),
+		.sample_bytes = arguments->sample,
 		.duration_ns = arguments->duration_ns,
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),

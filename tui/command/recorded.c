@@ -125,6 +125,7 @@ const char *mt_command_recording_option(const struct mt_arguments *a)
 		{"check-stacks", a->check_stacks},
 		{"on-full", a->on_full},
 		{"no-cache", a->no_cache},
+		{"sample", a->sample_given},
 		{"duration", a->duration_ns},
 		{"max-size", a->max_size_given},
 		{"over-size", a->over_size},

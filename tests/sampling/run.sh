@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# sampling: sampled recordings of programs whose truth is known.
+. "$(dirname "$0")/../suite.sh"
+build_programs -O1 -g -fno-builtin -pthread -- program
+
+# sampled NAME SIZE MODE...: records, and compares what was estimated with what the program printed.
+sampled() {
+	local name=$1 size=$2
+	shift 2
+	timeout 100 "$memtui" record --force --sample "$size" -o "$name.trace" ./program "$@" >truth 2>err ||
+		{ not_ok "$name" "status $?: $(tail -n 1 err)"; return; }
+	asked "$memtui" info --format json "$name.trace" >info.json &&
+		asked "$memtui" groups --format json "$name.trace" >groups.json || { not_ok "$name" "cannot be read"; return; }
+	say "$name" $(python3 "$here/compare.py" info.json groups.json truth 2>&1)
+}
+
+sampled frees 64k frees
+sampled leaks 64k leaks
+cp info.json leaks.json
+sampled 'a small interval' 4k leaks 200000
+sampled 'a large interval' 16M leaks 200000
+sampled realloc 32k realloc
+sampled threads 64k threads
+sampled fork 64k fork
+
+# ---- the marks: each estimate has a '~' and its error, wherever it is shown ----
+"$memtui" report leaks.trace >report
+"$memtui" info leaks.trace >info
+why=
+grep -q '^allocated  ~[0-9.]*M ±[0-9.]*% in ~[0-9.]*[kM] ±[0-9.]*% blocks' report || why+="report: $(grep ^allocated report); "
+grep -q '^leaked     ~[0-9.]*M ±[0-9.]*% in ~' report || why+="report: $(grep ^leaked report); "
+grep -q '^peak       ~[0-9.]*M ±' report || why+="report: $(grep ^peak report); "
+grep -q 'leaked 10.0M ([0-9.]*%) in 1 of 1 block,' report || why+="a block that is sure: $(grep 'in 1 of' report); "
+grep -q 'sampled, one in 64.0k on average: .* biased upward' report || why+="no sentence; "
+grep -q 'temporary,\|of them temporary' report && why+="temporary blocks; "
+grep -q '^temporary' info && why+="info has temporary blocks; "
+grep -q '^leaked  *~[0-9.]*M ±' info || why+="info: $(grep ^leaked info); "
+"$memtui" record --force --sample 64k -o marks.trace ./program leaks 1000 >/dev/null 2>err
+grep -q 'wrote .*: ~[0-9,]* allocations, peak ~[0-9.]*M, leaked ~[0-9.]*M in ~' err || why+="closing line: $(cat err); "
+"$memtui" record --force -o exact.trace ./program leaks 1000 >/dev/null 2>&1
+"$memtui" report exact.trace | grep -q '~\|±\|sampled' && why+="an exact recording has marks; "
+asked "$memtui" info --format json exact.trace | grep -q 'stderr\|sample' && why+="an exact recording has errors; "
+say marks "$why"
+
+# ---- few samples: no error ----
+"$memtui" record --force --sample 4M -o few.trace ./program leaks 1000 >/dev/null 2>&1
+"$memtui" groups few.trace >few
+say 'few samples' "$(grep -q '(few samples)' few || cat few)"
+
+# ---- the same trace without its totals comes to the same, from its events ----
+python3 - leaks.trace events.trace <<'PY'
+import struct, sys
+whole = open(sys.argv[1], "rb").read()
+at, end = 32, 0
+while whole[at:at + 4] == b"tblk":
+    size, = struct.unpack_from("<H", whole, at + 6)
+    stored, = struct.unpack_from("<I", whole, at + 12)
+    end = at + size + stored if whole[at + 4] == 8 else end
+    at += size + stored
+open(sys.argv[2], "wb").write(whole[:end])
+PY
+"$memtui" groups --format csv leaks.trace >whole.csv
+"$memtui" groups --format csv events.trace >events.csv 2>/dev/null
+say replay "$(cmp whole.csv events.csv 2>&1; is "$(wc -l <events.csv)" "$(wc -l <whole.csv)")"
+
+# ---- check: a limit holds, fails, or is in doubt ----
+checked() { # NAME STATUS PATTERN OPTION...
+	local name=$1 status=$2 pattern=$3 why
+	shift 3
+	"$memtui" check "$@" >out 2>&1
+	why=$(is $? "$status")
+	grep -q -- "$pattern" out || why+="no $pattern in $(cat out)"
+	say "$name" "$why"
+}
+checked 'a limit that holds' 0 '^PASS.*leaked' --max-leaked 100M leaks.trace
+checked 'a limit that fails' 1 '^FAIL.*leaked' --max-leaked 10M leaks.trace
+near=$(python3 -c 'import json; i = json.load(open("leaks.json")); print(int(i["leaked_bytes"] + i["leaked_bytes_stderr"]))')
+checked 'a limit in doubt' 1 '^UNKNOWN.*leaked' --max-leaked "$near" leaks.trace
+checked 'no leaks at all cannot be told' 1 '^UNKNOWN.*leaked' --max-leaked 0 frees.trace
+checked 'few samples bound the bytes' 0 '^PASS.*leaked' --max-leaked 1M frees.trace
+checked 'but not the blocks' 1 '^UNKNOWN.*leaked blocks' --max-leaked-count 1000 frees.trace
+checked 'temporary blocks' 1 '^UNKNOWN.*temporary' --max-temporary 1000000000 leaks.trace
+
+# ---- refused in words ----
+refused() { # NAME PATTERN STATUS COMMAND...
+	local name=$1 pattern=$2 status=$3 why=
+	shift 3
+	"$@" >out 2>&1
+	why=$(is $? "$status")
+	grep -q -- "$pattern" out || why+=$(head -n 2 out)
+	say "$name" "$why"
+}
+refused 'an interval of 0' '--sample: 0 bytes are too few; give 1K or more' 2 "$memtui" record --sample 0 -o x.trace ./program frees
+refused 'too large an interval' '--sample: .* are too many; give 64G or less' 2 "$memtui" record --sample 1T -o x.trace ./program frees
+refused 'stacks of frees' '--sample: cannot be combined with --free-stacks' 2 "$memtui" record --sample 64k --free-stacks -o x.trace ./program frees
+
+exit $bad
