@@ -41,7 +41,7 @@ lane=$!
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in beside stacks truth tracer processes follow attach leakcheck live_list completion package; do
+for s in beside stacks truth sampling tracer processes follow attach leakcheck live_list completion package; do
 	suite "$s" bash tests/$s/run.sh "$build"
 done
 wait "$lane"

@@ -5,6 +5,7 @@
 #include "core/model/model.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,6 +321,30 @@ static void bound(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report,
 			value);
 }
 
+static bool is_sampled(const struct mt_report *report)
+{
+	return report->source->profile->info.sample_bytes;
+}
+
+/* A sum over the blocks of a bucket, with its error if it is of samples. */
+static void estimate(struct mt_table *table, const struct mt_report *report, enum mt_unit unit,
+	uint64_t value, const struct mt_estimate *e)
+{
+	char number[MT_METRIC_LEN];
+
+	mt_report_estimate(number, report, unit, value, is_sampled(report), e->samples,
+		is_sampled(report) ? sqrt(unit == MT_UNIT_BYTES ? e->bytes : e->blocks) : -1);
+	mt_table_cell(table, number);
+}
+
+static void error_json(struct mt_json *json, const char *key, uint64_t samples, double variance)
+{
+	if (samples && samples < MT_SAMPLES_FEW && variance > 0)
+		return;
+	mt_json_key(json, key);
+	mt_json_real(json, sqrt(variance));
+}
+
 static void bucket_text(struct mt_table *table, const struct mt_report *report,
 	const struct mt_bucket *bucket, uint64_t largest)
 {
@@ -330,11 +355,14 @@ static void bucket_text(struct mt_table *table, const struct mt_report *report,
 	bound(most, report, bucket->most);
 	mt_table_cell(table, least);
 	mt_table_cell(table, bucket->least == bucket->most ? "" : most);
-	cell(table, report, MT_UNIT_COUNT, bucket->count);
-	cell(table, report, MT_UNIT_BYTES, bucket->bytes);
-	cell(table, report, MT_UNIT_COUNT, bucket->live_count);
-	cell(table, report, MT_UNIT_BYTES, bucket->live_bytes);
-	cell(table, report, MT_UNIT_COUNT, bucket->temporary_count);
+	estimate(table, report, MT_UNIT_COUNT, bucket->count, &bucket->error.allocated);
+	estimate(table, report, MT_UNIT_BYTES, bucket->bytes, &bucket->error.allocated);
+	estimate(table, report, MT_UNIT_COUNT, bucket->live_count, &bucket->error.live);
+	estimate(table, report, MT_UNIT_BYTES, bucket->live_bytes, &bucket->error.live);
+	if (is_sampled(report))
+		mt_table_cell(table, "-");
+	else
+		cell(table, report, MT_UNIT_COUNT, bucket->temporary_count);
 	memset(bar, '#', len);
 	bar[len] = 0;
 	mt_table_cell(table, bar);
@@ -362,8 +390,11 @@ static void histogram_text(const struct mt_report *report, const struct mt_histo
 	mt_table_free(table);
 }
 
-static void bucket_json(struct mt_json *json, const struct mt_bucket *bucket, bool is_live)
+static void bucket_json(struct mt_json *json, const struct mt_bucket *bucket, bool is_live,
+	bool sampled)
 {
+	const struct mt_estimates *e = &bucket->error;
+
 	mt_json_line(json);
 	mt_json_open(json, '{');
 	mt_json_key(json, "least");
@@ -380,7 +411,16 @@ static void bucket_json(struct mt_json *json, const struct mt_bucket *bucket, bo
 	mt_json_put_number(json, "size", bucket->bytes);
 	mt_json_put_number(json, "leaked_count", bucket->live_count);
 	mt_json_put_number(json, "leaked_size", bucket->live_bytes);
-	mt_json_put_number(json, "temporary_count", bucket->temporary_count);
+	if (!sampled)
+		mt_json_put_number(json, "temporary_count", bucket->temporary_count);
+	if (sampled) {
+		mt_json_put_number(json, "samples", e->allocated.samples);
+		error_json(json, "allocated_count_stderr", e->allocated.samples,
+			e->allocated.blocks);
+		error_json(json, "size_stderr", e->allocated.samples, e->allocated.bytes);
+		error_json(json, "leaked_count_stderr", e->live.samples, e->live.blocks);
+		error_json(json, "leaked_size_stderr", e->live.samples, e->live.bytes);
+	}
 	mt_json_close(json, '}');
 }
 
@@ -400,9 +440,9 @@ static void histogram_json(const struct mt_report *report, const struct mt_histo
 	mt_json_key(&json, "buckets");
 	mt_json_open(&json, '[');
 	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
-		bucket_json(&json, &histogram->buckets[i], false);
+		bucket_json(&json, &histogram->buckets[i], false, is_sampled(report));
 	if (live->count && report->histogram == MT_HISTOGRAM_LIFETIME)
-		bucket_json(&json, live, true);
+		bucket_json(&json, live, true, is_sampled(report));
 	mt_json_close(&json, ']');
 	mt_json_close(&json, '}');
 	putc('\n', report->out);

@@ -267,7 +267,10 @@ static void error_json(struct mt_json *json, const struct mt_report_totals *tota
 	double error = mt_report_total_error(totals, at, &samples);
 	char key[64];
 
-	if (error < 0 || (samples < MT_SAMPLES_FEW && error > 0))
+	if (error < 0
+		|| (samples < MT_SAMPLES_FEW
+			&& (totals->errors.allocated.bytes > 0
+				|| totals->errors.allocated.blocks > 0)))
 		return;
 	snprintf(key, sizeof key, "%s_stderr", name);
 	mt_json_key(json, key);

@@ -142,13 +142,21 @@ static void json_key(struct mt_json *json, const struct mt_group_column *column,
 	mt_json_key(json, key);
 }
 
+/* The error of so few would be a guess, and of none 0, as if it were exact. */
+static bool has_few_samples(const struct mt_profile *p, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	return mt_metric_samples(p, group, metric) < MT_SAMPLES_FEW
+		&& mt_metric_is_estimated(p, group, metric);
+}
+
 /* What a column of the profile says besides its value. */
 static void json_beside(struct mt_json *json, const struct mt_profile *p,
 	const struct mt_group *group, enum mt_metric metric)
 {
 	const struct mt_group_column *column = mt_metric_info(p, metric);
 	double error = mt_metric_error(p, group, metric);
-	bool few = mt_metric_samples(p, group, metric) < MT_SAMPLES_FEW && error > 0;
+	bool few = has_few_samples(p, group, metric);
 	uint32_t count;
 	const uint64_t *buckets = mt_metric_buckets(p, group, metric, &count);
 
@@ -225,8 +233,7 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
 		else
 			snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 		fprintf(out, ",%s", text);
-		if (errors && error > 0
-			&& mt_metric_samples(profile, group, metric) < MT_SAMPLES_FEW)
+		if (errors && has_few_samples(profile, group, metric))
 			fputc(',', out);
 		else if (errors)
 			fprintf(out, ",%g",

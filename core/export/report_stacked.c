@@ -190,13 +190,19 @@ static void draw_bar(char bar[BAR_WIDTH + 1], const struct stacked *s, uint32_t 
 	bar[len] = 0;
 }
 
+static void put_number(char out[MT_METRIC_LEN], const struct stacked *s, uint64_t value)
+{
+	mt_report_estimate(out, s->report, unit_of(s->report), value,
+		mt_report_whole(s->report)->info.sample_bytes, UINT64_MAX, -1);
+}
+
 static void print_bars(const struct stacked *s)
 {
 	const struct mt_report *report = s->report;
 	const char *const headings[] = {"TIME", report->by_count ? "BLOCKS" : "LIVE", ""};
 	static const bool numbers[] = {true, true, false};
 	struct mt_table *table = mt_table_new(headings, numbers, 3);
-	char number[MT_NUMBER_EXACT_LEN], bar[BAR_WIDTH + 1];
+	char number[MT_METRIC_LEN], bar[BAR_WIDTH + 1];
 	uint64_t largest = 1;
 
 	for (uint32_t i = 0; i < s->timeline.count; i++)
@@ -204,7 +210,7 @@ static void print_bars(const struct stacked *s)
 	for (uint32_t i = 0; i < s->timeline.count; i++) {
 		mt_report_number(number, report, MT_UNIT_TIME, mt_timeline_end(&s->timeline, i));
 		mt_table_cell(table, number);
-		mt_report_number(number, report, unit_of(report), total(s, i));
+		put_number(number, s, total(s, i));
 		mt_table_cell(table, number);
 		draw_bar(bar, s, i, largest);
 		mt_table_cell(table, bar);
@@ -220,7 +226,7 @@ static void print_legend(const struct stacked *s)
 		report->by == MT_ROWS_BY_BACKTRACE ? "BACKTRACE" : ""};
 	static const bool numbers[] = {false, true, true, true, false};
 	struct mt_table *table = mt_table_new(headings, numbers, 5);
-	char number[MT_NUMBER_EXACT_LEN];
+	char number[MT_METRIC_LEN];
 
 	for (uint32_t i = 0; i <= s->of.count; i++) {
 		char glyph[2] = {glyph_of(s, i), 0}, *name = name_of(s, i, true);
@@ -231,13 +237,12 @@ static void print_legend(const struct stacked *s)
 				? s->of.series[i].most[step]
 				: largest;
 		mt_table_cell(table, glyph);
-		mt_report_number(number, report, unit_of(report), s->of.series[i].at_peak);
+		put_number(number, s, s->of.series[i].at_peak);
 		mt_table_cell(table, number);
-		mt_report_number(number, report, unit_of(report), largest);
+		put_number(number, s, largest);
 		/* What is gone was in none of its steps. */
 		mt_table_cell(table, i == s->of.count && s->of.gone_ns ? "-" : number);
-		mt_report_number(number, report, unit_of(report),
-			s->of.steps ? s->of.series[i].live[s->of.steps - 1] : 0);
+		put_number(number, s, s->of.steps ? s->of.series[i].live[s->of.steps - 1] : 0);
 		mt_table_cell(table, number);
 		mt_table_cell(table, name);
 		free(name);

@@ -23,6 +23,8 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 
 	mt_json_open(&json, '{');
 	mt_json_put_seconds(&json, "history_from_seconds", report->profile->info.history_from_ns);
+	if (mt_report_whole(report)->info.sample_bytes)
+		mt_json_put_bool(&json, "estimated", true);
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < timeline->count; i++)
@@ -127,7 +129,8 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	static const bool numbers[] = {true, true, true, true, true, true, true, false};
 	const uint32_t columns = sizeof headings / sizeof *headings;
 	struct mt_table *table = mt_table_new(headings, numbers, columns);
-	char number[MT_NUMBER_EXACT_LEN], bar[BAR_WIDTH + 1];
+	char number[MT_METRIC_LEN], bar[BAR_WIDTH + 1];
+	bool sampled = mt_report_whole(report)->info.sample_bytes;
 	uint64_t most = 1, history_ns = report->profile->info.history_from_ns;
 
 	for (uint32_t i = 0; i < timeline->count; i++)
@@ -141,7 +144,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		mt_report_number(number, report, MT_UNIT_TIME, mt_timeline_end(timeline, i));
 		mt_table_cell(table, number);
 #define X(name, heading, unit) \
-	mt_report_number(number, report, unit, column->name); \
+	mt_report_estimate(number, report, unit, column->name, sampled, UINT64_MAX, -1); \
 	mt_table_cell(table, number);
 		SERIES(X)
 #undef X

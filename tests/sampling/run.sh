@@ -2,26 +2,57 @@
 # sampling: sampled recordings of programs whose truth is known.
 . "$(dirname "$0")/../suite.sh"
 build_programs -O1 -g -fno-builtin -pthread -- program
+g++ -std=c++17 -O1 -g -o operators "$here/operators.cc" || { echo "not ok $suite: operators cannot be built"; exit 1; }
 
-# sampled NAME SIZE MODE...: records, and compares what was estimated with what the program printed.
+compare() { # NAME TRACE: what was estimated with what the program printed
+	asked "$memtui" info --format json "$2" >info.json && asked "$memtui" groups --format json "$2" >groups.json ||
+		{ not_ok "$1" "cannot be read"; return; }
+	say "$1" $(python3 "$here/compare.py" info.json groups.json truth 2>&1)
+}
+# sampled NAME SIZE PROGRAM ARGUMENT...
 sampled() {
 	local name=$1 size=$2
 	shift 2
-	timeout 100 "$memtui" record --force --sample "$size" -o "$name.trace" ./program "$@" >truth 2>err ||
+	timeout 100 "$memtui" record --force --sample "$size" -o "$name.trace" "$@" >truth 2>err ||
 		{ not_ok "$name" "status $?: $(tail -n 1 err)"; return; }
-	asked "$memtui" info --format json "$name.trace" >info.json &&
-		asked "$memtui" groups --format json "$name.trace" >groups.json || { not_ok "$name" "cannot be read"; return; }
-	say "$name" $(python3 "$here/compare.py" info.json groups.json truth 2>&1)
+	compare "$name" "$name.trace"
 }
 
-sampled frees 64k frees
-sampled leaks 64k leaks
+sampled frees 64k ./program frees
+sampled leaks 64k ./program leaks
 cp info.json leaks.json
-sampled 'a small interval' 4k leaks 200000
-sampled 'a large interval' 16M leaks 200000
-sampled realloc 32k realloc
-sampled threads 64k threads
-sampled fork 64k fork
+sampled 'a small interval' 4k ./program leaks 200000
+sampled 'a large interval' 16M ./program leaks 200000
+sampled realloc 32k ./program realloc
+sampled threads 64k ./program threads
+sampled fork 64k ./program fork
+# the child has drawn for itself, and frees of its parent's blocks are no events
+echo 'site_small 1000000 80000000 0 0' >truth
+compare 'a forked child' fork.trace.[0-9]*
+say 'frees in a forked child' "$(is "$(field fork.trace.[0-9]* inherited_frees)" 0)"
+sampled operators 16k ./operators
+
+# ---- a program that runs already ----
+if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ] && [ -z "$root" ]; then
+	skip attach 'ptrace_scope forbids it'
+else
+	mkfifo go
+	./program waits <go >truth &
+	program=$!
+	exec 9>go
+	"$memtui" record --force --sample 64k -o attach.trace --pid $program >/dev/null 2>err &
+	recorder=$!
+	if until_true grep -q 'recording process' err; then
+		echo >&9
+		wait $program
+		wait $recorder
+		compare attach attach.trace
+	else
+		not_ok attach "$(cat err)"
+		kill $program
+	fi
+	exec 9>&-
+fi
 
 # ---- the marks: each estimate has a '~' and its error, wherever it is shown ----
 "$memtui" report leaks.trace >report

@@ -259,8 +259,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
 		"keep and read no names of functions in MEMTUI_CACHE", NULL}, \
 	{0, "sample", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(sample), \
-		"record one block in SIZE bytes on average (512K; from 1K to 64G): totals are then " \
-		"estimates with errors, and the program pays next to nothing", NULL}, \
+		"keep one block in SIZE bytes (512K; 1K to 64G): cheap, totals are estimates", \
+		NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
