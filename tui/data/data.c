@@ -370,6 +370,13 @@ const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
 	return out;
 }
 
+const char *mt_data_sum(char out[17], const struct mt_profile *p, uint64_t value, enum mt_unit unit)
+{
+	out[0] = '~';
+	mt_data_format(out + (p->info.sample_bytes != 0), value, unit);
+	return out;
+}
+
 const char *mt_data_metric(char out[17], const struct mt_data *d, const struct mt_group *group,
 	enum mt_metric metric)
 {

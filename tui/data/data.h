@@ -148,6 +148,8 @@ const char *mt_data_thread(char out[64], const struct mt_profile *, uint32_t thr
 /* A value for people, by the metric's unit. */
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit);
 /* A metric of a group or a sum, with '~' before an estimate. */
+/* A sum over blocks: with a '~' if the recording is sampled. Returns out. */
+const char *mt_data_sum(char out[17], const struct mt_profile *, uint64_t value, enum mt_unit unit);
 const char *mt_data_metric(char out[17], const struct mt_data *, const struct mt_group *,
 	enum mt_metric);
 double mt_data_percent(const struct mt_data *, uint64_t value, enum mt_metric);

@@ -112,22 +112,23 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_profile *p = &app->data.profile;
 	const struct mt_group *g = &p->groups[app->detail.group];
-	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16],
-		last[16], temporary[16], peak[16], own[16], matched[96], sizes[64];
+	char live[17], blocks[17], all[17], count[17], average[17], least[16], most[16], first[16],
+		last[16], temporary[17], peak[17], own[17], matched[96], sizes[64];
 	struct mt_screen *s = app->screen;
 
 	mt_data_metric(live, &app->data, g, MT_METRIC_LEAKED_SIZE);
 	mt_data_metric(blocks, &app->data, g, MT_METRIC_LEAKED_COUNT);
-	mt_number_size(all, g->allocated_bytes);
-	mt_number_count(count, g->allocated_count);
-	mt_number_size(average, g->allocated_count ? g->allocated_bytes / g->allocated_count : 0);
+	mt_data_metric(all, &app->data, g, MT_METRIC_SIZE);
+	mt_data_metric(count, &app->data, g, MT_METRIC_ALLOCATED_COUNT);
+	mt_data_sum(average, p, g->allocated_count ? g->allocated_bytes / g->allocated_count : 0,
+		MT_UNIT_BYTES);
 	mt_number_size(least, g->min_size);
 	mt_number_size(most, g->max_size);
 	mt_number_time(first, g->first_ns);
 	mt_number_time(last, g->last_ns);
-	mt_number_count(temporary, g->temporary_count);
-	mt_number_size(peak, g->at_peak_bytes);
-	mt_number_size(own, g->own_peak_bytes);
+	mt_data_metric(temporary, &app->data, g, MT_METRIC_TEMPORARY_COUNT);
+	mt_data_sum(peak, p, g->at_peak_bytes, MT_UNIT_BYTES);
+	mt_data_sum(own, p, g->own_peak_bytes, MT_UNIT_BYTES);
 	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT,
 		" %s %s in %s %s   allocated %s in %s %s of %s",
 		mt_info_knows_leaks(&app->data.whole->info) ? "leaked" : "live", live, blocks,

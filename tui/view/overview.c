@@ -39,22 +39,23 @@ static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 /* The figures in one line, in few words or in more. */
 static int put_numbers(char *text, size_t size, const struct mt_app *app, bool brief)
 {
-	const struct mt_info *info = &app->data.profile.info;
-	uint64_t known = mt_triage_suppressed_bytes(app, &app->data.profile);
-	char suppressed[40] = "", now[16], peak[16], when[16], blocks[16], allocations[16],
-	     frees[16];
+	const struct mt_profile *p = &app->data.profile;
+	const struct mt_info *info = &p->info;
+	uint64_t known = mt_triage_suppressed_bytes(app, p);
+	char suppressed[40] = "", now[17], peak[17], when[16], blocks[17], allocations[17],
+	     frees[17];
 	const char *moment = brief ? "" : app->data.live ? "now " : "at the end ";
 
 	if (known) {
 		mt_number_size(now, known);
 		snprintf(suppressed, sizeof suppressed, " (%s suppressed)", now);
 	}
-	mt_number_size(now, info->leaked_bytes);
-	mt_number_size(peak, info->peak_bytes);
+	mt_data_sum(now, p, info->leaked_bytes, MT_UNIT_BYTES);
+	mt_data_sum(peak, p, info->peak_bytes, MT_UNIT_BYTES);
 	mt_number_time(when, info->peak_ns);
-	mt_number_count(blocks, info->leaked_count);
-	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
-	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
+	mt_data_sum(blocks, p, info->leaked_count, MT_UNIT_COUNT);
+	mt_data_sum(allocations, p, rate(p, app->data.live, false), MT_UNIT_COUNT);
+	mt_data_sum(frees, p, rate(p, app->data.live, true), MT_UNIT_COUNT);
 	return snprintf(text, size,
 		"%s %s%s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
 		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, suppressed, peak,

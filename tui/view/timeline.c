@@ -146,24 +146,26 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	const char *unfiltered;
 	bool matched = is_filtered(app, &unfiltered);
 	const struct mt_sample *at;
-	char when[MT_NUMBER_LEN + 1], until[MT_NUMBER_LEN + 1], live[16], most[16], blocks[16],
-		allocations[16], frees[16];
+	const struct mt_profile *p = app->data.whole;
+	char when[MT_NUMBER_LEN + 1], until[MT_NUMBER_LEN + 1], live[17], most[17], blocks[17],
+		allocations[17], frees[17];
 	char rss[16], heap[32] = "", growth[16];
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
 	at = &t->columns[app->timeline.cursor];
 	when_it_is(app, t, app->timeline.cursor, when, until);
-	mt_number_size(live, at->live_bytes);
-	mt_number_size(most, at->max_bytes);
-	mt_number_count(blocks, at->live_count);
-	mt_number_count(allocations, at->allocations);
-	mt_number_count(frees, at->frees);
+	mt_data_sum(live, p, at->live_bytes, MT_UNIT_BYTES);
+	mt_data_sum(most, p, at->max_bytes, MT_UNIT_BYTES);
+	mt_data_sum(blocks, p, at->live_count, MT_UNIT_COUNT);
+	mt_data_sum(allocations, p, at->allocations, MT_UNIT_COUNT);
+	mt_data_sum(frees, p, at->frees, MT_UNIT_COUNT);
 	mt_number_size(rss, at->memory.rss_bytes);
 	if (matched) {
-		mt_number_size(live, whole->columns[app->timeline.cursor].live_bytes);
+		mt_data_sum(live, p, whole->columns[app->timeline.cursor].live_bytes,
+			MT_UNIT_BYTES);
 		snprintf(heap, sizeof heap, "   of %s in total", live);
-		mt_number_size(live, at->live_bytes);
+		mt_data_sum(live, p, at->live_bytes, MT_UNIT_BYTES);
 	}
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	draw_rule_words(app, r, whole);

@@ -41,10 +41,10 @@ static void visit_log(const struct mt_profile *p, visit *on, void *context)
 static void visit_all(const struct mt_app *app, visit *on, void *context)
 {
 	const struct mt_profile *p = app->data.whole;
-	char name[32], peak[MT_NUMBER_LEN];
+	char name[32], peak[MT_NUMBER_LEN + 1];
 
 	visit_log(p, on, context);
-	mt_number_size(peak, p->info.peak_bytes);
+	mt_data_sum(peak, p, p->info.peak_bytes, MT_UNIT_BYTES);
 	snprintf(name, sizeof name, "peak %s", peak);
 	if (p->info.peak_bytes)
 		on(context, MARK_PEAK, p->info.peak_ns, p->info.peak_ns, name);
