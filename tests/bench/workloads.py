@@ -11,6 +11,7 @@ MEMORY_LIMIT = 8 << 30  # heaptrack's interpreter can outgrow a machine
 START = "start and end"
 HOT_PAIRS = 5000000
 HEAPTRACK_PRELOAD = "heaptrack preload"
+SAMPLED = "memtui --sample 512k"
 BEFORE = "before"  # another version of memtui, to compare with
 
 
@@ -133,8 +134,8 @@ def can_probe(program):
     return os.path.exists(program) and subprocess.run([program], stderr=subprocess.DEVNULL).returncode == 0
 
 
-def recorder(name, program):
-    return Tool(name, lambda w, out: [program, "record", "--force", "-o", out, "--", *w.command], program)
+def recorder(name, program, *options):
+    return Tool(name, lambda w, out: [program, "record", "--force", *options, "-o", out, "--", *w.command], program)
 
 
 def all_tools(build, before=None):
@@ -150,6 +151,7 @@ def all_tools(build, before=None):
         Tool("untraced", lambda w, _: w.command),
         Tool("forwarding", preloaded(library), library),
         recorder("memtui", memtui),
+        recorder(SAMPLED, memtui, "--sample", "512k"),
         *([recorder(BEFORE, os.path.realpath(os.path.join(before, "memtui")))] if before else []),
         # heaptrack puts its own ending behind the name of the output
         Tool("heaptrack", lambda w, out: ["heaptrack", "-o", out, *w.command], heaptrack, memory_limit=MEMORY_LIMIT,
