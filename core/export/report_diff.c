@@ -89,9 +89,14 @@ static void entry_csv(const struct sides *sides, const struct mt_diff_entry *ent
 
 /* ---- text ---- */
 
-static void signed_number(char out[MT_METRIC_LEN], const struct mt_report *report,
-	enum mt_unit unit, int64_t value)
+/* Where one side is sampled, it is the difference of estimates. */
+static void signed_number(char out[MT_METRIC_LEN], const struct sides *sides, enum mt_unit unit,
+	int64_t value)
 {
+	const struct mt_report *report = sides->a;
+
+	if (sides->a->profile->info.sample_bytes || sides->b->profile->info.sample_bytes)
+		*out++ = '~';
 	out[0] = value < 0 ? '-' : '+';
 	mt_report_number(out + 1, report, unit, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
@@ -112,13 +117,13 @@ static void entry_text(struct mt_table *table, const struct sides *sides,
 	enum mt_metric count = count_of(a->sort);
 	char number[MT_METRIC_LEN];
 
-	signed_number(number, a, mt_metric_info(a->profile, a->sort)->unit, entry->change);
+	signed_number(number, sides, mt_metric_info(a->profile, a->sort)->unit, entry->change);
 	mt_table_cell(table, number);
 	mt_report_metric(number, a, &entry->a, a->sort);
 	mt_table_cell(table, number);
 	mt_report_metric(number, b, &entry->b, b->sort);
 	mt_table_cell(table, number);
-	signed_number(number, a, MT_UNIT_COUNT,
+	signed_number(number, sides, MT_UNIT_COUNT,
 		(int64_t)(mt_metric_value(b->profile, &entry->b, count)
 			- mt_metric_value(a->profile, &entry->a, count)));
 	mt_table_cell(table, number);

@@ -142,18 +142,21 @@ static void put_whole(const struct mt_report *report, const char *command)
 static void line_text(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
-	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
+	char allocations[MT_NUMBER_EXACT_LEN + 1] = "~", peak[MT_NUMBER_EXACT_LEN + 1] = "~";
 	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~", resident[MT_NUMBER_EXACT_LEN] = "-";
 	char process[16], parent[16];
+	bool sampled = totals->sample_bytes;
 	uint64_t resident_ns, resident_peak = mt_resident_peak(report->profile, &resident_ns);
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_CELL), *text;
 	uint32_t used;
 
 	snprintf(process, sizeof process, "%u", info->pid);
 	snprintf(parent, sizeof parent, "%u", info->parent);
-	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
-	mt_report_number(peak + info->peak_unsure, report, MT_UNIT_BYTES, totals->peak_bytes);
-	mt_report_number(leaked + totals->estimated, report, MT_UNIT_BYTES, totals->leaked_bytes);
+	mt_report_number(allocations + sampled, report, MT_UNIT_COUNT, totals->allocations);
+	mt_report_number(peak + (info->peak_unsure || sampled), report, MT_UNIT_BYTES,
+		totals->peak_bytes);
+	mt_report_number(leaked + (totals->estimated || sampled), report, MT_UNIT_BYTES,
+		totals->leaked_bytes);
 	if (resident_peak)
 		mt_report_number(resident, report, MT_UNIT_BYTES, resident_peak);
 	text = numbers(&(struct line){process, parent, mt_origin_name(info->origin), allocations,

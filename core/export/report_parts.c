@@ -61,7 +61,9 @@ void mt_report_estimate(char out[MT_METRIC_LEN], const struct mt_report *report,
 {
 	out[0] = '~';
 	mt_report_number(out + estimated, report, unit, value);
-	mt_report_error(out + strlen(out), value, samples, error);
+	/* of so few, the error may itself come out as 0 */
+	mt_report_error(out + strlen(out), value, samples,
+		estimated && samples < MT_SAMPLES_FEW && error == 0 ? 1 : error);
 }
 
 void mt_report_metric_of(char out[MT_METRIC_LEN], const struct mt_report *report,

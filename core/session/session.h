@@ -65,6 +65,7 @@ struct mt_session_process {
 	uint32_t followed;
 	/* 1: a forked child that has not allocated yet: it has no recording */
 	uint32_t silent;
+	uint32_t sampled; /* 1: the numbers of blocks and bytes are estimates */
 	/* leaked: not freed; suppressions are not applied */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,
 		lost_events;

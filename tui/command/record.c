@@ -229,14 +229,15 @@ static void say_process(const struct mt_session_process *p, struct widths w)
 {
 	bool fits = !w.file && strlen(p->command) <= (size_t)w.command;
 	const char *line = fits ? p->command : without_directory(p->command);
-	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
-		resident[MT_NUMBER_LEN] = "-", command[COMMAND_MOST + 1];
+	char allocations[MT_NUMBER_LEN + 1] = "~", peak[MT_NUMBER_LEN + 1] = "~";
+	char leaked[MT_NUMBER_LEN + 1] = "~", resident[MT_NUMBER_LEN] = "-",
+				    command[COMMAND_MOST + 1];
 	char file[sizeof p->trace_path + 100];
 
 	describe_file(file, sizeof file, p);
-	mt_number_count(allocations, p->allocations);
-	mt_number_size(peak, p->peak_bytes);
-	mt_number_size(leaked, leaked_bytes(p));
+	mt_number_count(allocations + p->sampled, p->allocations);
+	mt_number_size(peak + p->sampled, p->peak_bytes);
+	mt_number_size(leaked + p->sampled, leaked_bytes(p));
 	if (p->peak_rss_bytes)
 		mt_number_size(resident, p->peak_rss_bytes);
 	shorten_middle(file, w.file);

@@ -51,14 +51,15 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	const struct mt_session_process *p =
 		&s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
-	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], size[MT_NUMBER_LEN], text[256];
+	char leaked[MT_NUMBER_LEN + 1] = "~", blocks[MT_NUMBER_LEN + 1] = "~", size[MT_NUMBER_LEN],
+				    text[256];
 	char untraced[96] = "", suppressed[48] = "", lost[48] = "", keys[48];
 	uint64_t known = mt_processes_is_shown(app, p)
 		? mt_triage_suppressed_bytes(app, app->data.whole)
 		: 0;
 
-	mt_number_size(leaked, p->leaked_bytes);
-	mt_number_count(blocks, p->leaked_count);
+	mt_number_size(leaked + p->sampled, p->leaked_bytes);
+	mt_number_count(blocks + p->sampled, p->leaked_count);
 	if (known) {
 		mt_number_size(size, known);
 		snprintf(suppressed, sizeof suppressed, ", %s of it suppressed", size);
@@ -178,14 +179,17 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 }
 
 static void number_words(const struct mt_session_process *p, enum mt_processes_order column,
-	char out[MT_NUMBER_LEN])
+	char out[MT_NUMBER_LEN + 1])
 {
+	bool sampled = p->sampled && column != MT_PROCESSES_BY_RSS;
+
+	out[0] = '~';
 	if (!p->recorded || (column == MT_PROCESSES_BY_RSS && !p->peak_rss_bytes))
 		strcpy(out, "-");
 	else if (column == MT_PROCESSES_BY_ALLOCS)
-		mt_number_count(out, p->allocations);
+		mt_number_count(out + sampled, p->allocations);
 	else
-		mt_number_size(out, mt_processes_value(p, column));
+		mt_number_size(out + sampled, mt_processes_value(p, column));
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
@@ -196,7 +200,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	bool selected = line->selected;
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
-	char number[MT_NUMBER_LEN], text[512], state[STATE + 16];
+	char number[MT_NUMBER_LEN + 1], text[512], state[STATE + 16];
 	const char *file = strrchr(p->trace_path, '/');
 	int column = r.column + 2 + NUMBER;
 
