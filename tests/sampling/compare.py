@@ -21,6 +21,8 @@ def number(name, what, truth, estimate, error, samples):
 
 
 for line in open(sys.argv[3]):
+    if line.startswith('#'):
+        continue
     name, *truth = line.split()
     truth = [int(t) for t in truth]
     all_of = [g['all'] for g in groups if any(f['function'].startswith(name) for f in g['backtrace'])]

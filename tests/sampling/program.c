@@ -142,11 +142,17 @@ int main(int argc, char **argv)
 		tell("site_large", 400, 400 * 50000, leaks ? 400 : 0, leaks ? 400 * 50000 : 0);
 		tell("site_zeroed", 400, 400 * 2000, leaks ? 400 : 0, leaks ? 400 * 2000 : 0);
 		tell("site_sure", 1, 10 << 20, leaks ? 1 : 0, leaks ? 10 << 20 : 0);
-	} else if (!strcmp(mode, "waits")) { /* for a line */
-		if (getchar() == EOF)
+	} else if (!strcmp(mode, "waits")) { /* for a line, and when its blocks live for another */
+		char line[8];
+
+		if (read(0, line, sizeof line) <= 0)
 			return 1;
 		fill();
 		pairs(n);
+		puts("# filled");
+		fflush(stdout);
+		if (read(0, line, sizeof line) <= 0)
+			return 1;
 		empty(20000);
 		/* of these, 200 each are large and zeroed, and one is sure */
 		tell("site_small", n + 39199, (n + 39199) * 80, 19599, 19599 * 80);

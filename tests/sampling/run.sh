@@ -9,6 +9,14 @@ compare() { # NAME TRACE: what was estimated with what the program printed
 		{ not_ok "$1" "cannot be read"; return; }
 	say "$1" $(python3 "$here/compare.py" info.json groups.json truth 2>&1)
 }
+refused() { # NAME PATTERN STATUS COMMAND...
+	local name=$1 pattern=$2 status=$3 why=
+	shift 3
+	"$@" >out 2>&1
+	why=$(is $? "$status")
+	grep -q -- "$pattern" out || why+=$(head -n 2 out)
+	say "$name" "$why"
+}
 # sampled NAME SIZE PROGRAM ARGUMENT...
 sampled() {
 	local name=$1 size=$2
@@ -43,6 +51,10 @@ else
 	"$memtui" record --force --sample 64k -o attach.trace --pid $program >/dev/null 2>err &
 	recorder=$!
 	if until_true grep -q 'recording process' err; then
+		echo >&9
+		until_true grep -q filled truth
+		refused 'a leak check' 'the recording is sampled: most blocks of the process are not known' 1 \
+			timeout 60 "$memtui" leak-check $program
 		echo >&9
 		wait $program
 		wait $recorder
@@ -113,16 +125,11 @@ checked 'but not the blocks' 1 '^UNKNOWN.*leaked blocks' --max-leaked-count 1000
 checked 'temporary blocks' 1 '^UNKNOWN.*temporary' --max-temporary 1000000000 leaks.trace
 
 # ---- refused in words ----
-refused() { # NAME PATTERN STATUS COMMAND...
-	local name=$1 pattern=$2 status=$3 why=
-	shift 3
-	"$@" >out 2>&1
-	why=$(is $? "$status")
-	grep -q -- "$pattern" out || why+=$(head -n 2 out)
-	say "$name" "$why"
-}
 refused 'an interval of 0' '--sample: 0 bytes are too few; give 1K or more' 2 "$memtui" record --sample 0 -o x.trace ./program frees
 refused 'too large an interval' '--sample: .* are too many; give 64G or less' 2 "$memtui" record --sample 1T -o x.trace ./program frees
 refused 'stacks of frees' '--sample: cannot be combined with --free-stacks' 2 "$memtui" record --sample 64k --free-stacks -o x.trace ./program frees
+refused 'invalid frees' 'the recording is sampled: .* invalid frees are not known' 1 "$memtui" errors leaks.trace
+refused "heaptrack's format" 'the recording is sampled: a heaptrack file consists of all blocks' 1 \
+	"$memtui" export --format heaptrack -o x.gz leaks.trace
 
 exit $bad

@@ -204,6 +204,10 @@ static int judge(struct leak_check *l, struct mt_leakcheck *c, struct mt_recordi
 	bool *known;
 	int status = mt_leakcheck_add_live(c, &source, err);
 
+	if (r->now.profile->info.sample_bytes)
+		return mt_fail(err, -ENOTSUP,
+			"the recording is sampled: most blocks of the process are not known, so "
+			"what they point to is not either; record without --sample");
 	if (status < 0)
 		return status;
 	mt_leakcheck_run(c, mt_info_begins_within(&r->now.profile->info));
