@@ -130,6 +130,6 @@ refused 'too large an interval' '--sample: .* are too many; give 64G or less' 2 
 refused 'stacks of frees' '--sample: cannot be combined with --free-stacks' 2 "$memtui" record --sample 64k --free-stacks -o x.trace ./program frees
 refused 'invalid frees' 'the recording is sampled: .* invalid frees are not known' 1 "$memtui" errors leaks.trace
 refused "heaptrack's format" 'the recording is sampled: a heaptrack file consists of all blocks' 1 \
-	"$memtui" export --format heaptrack -o x.gz leaks.trace
+	"$memtui" export --as heaptrack -o x.gz leaks.trace
 
 exit $bad
