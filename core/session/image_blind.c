@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define GROWTH_LEAST (8ull << 20)
+/* No sample at all may stand for so many times the mean distance of samples, in 98 of 100 cases. */
+#define UNSAMPLED 4u
 #define THREAD_BYTES (2ull << 20) /* of a stack that are resident: one huge page */
 
 /* ---- allocators inside the program and its libraries ----------------------------------------- */
@@ -130,8 +132,8 @@ void mt_image_weigh_growth(struct mt_image *i, const struct mt_objects *objects)
 
 	/* what an allocator inside the program has from the system is not known */
 	if (p->info.patched || i->pauses || i->paused || !objects->data_bytes
-		|| unseen < GROWTH_LEAST || unseen <= p->info.peak_bytes
-		|| unseen <= i->unseen_bytes)
+		|| unseen < GROWTH_LEAST + UNSAMPLED * p->info.sample_bytes
+		|| unseen <= p->info.peak_bytes || unseen <= i->unseen_bytes)
 		return;
 	i->unseen_bytes = unseen;
 	at = mt_blind_add(&i->profile, MT_BLIND_GROWTH, p->info.pid, i->offer->program_path, 0, 0);
