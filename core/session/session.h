@@ -32,11 +32,11 @@ struct mt_session_options {
 	bool leak_check;
 	/* functions of another allocator (core/session/named.h); NULL: none are named */
 	const char *allocator_functions;
-	bool no_follow;       /* executed programs get the environment that they are given */
-	bool drop_when_full;  /* do not wait for the recorder */
-	bool wait_when_full;  /* also while it stands still; neither: for 0.2 s then */
+	bool no_follow;        /* executed programs get the environment that they are given */
+	bool drop_when_full;   /* do not wait for the recorder */
+	bool wait_when_full;   /* also while it stands still; neither: for 0.2 s then */
 	uint64_t sample_bytes; /* mean number of bytes between samples; 0: records each block */
-	uint64_t duration_ns; /* stop recording after it; 0: never */
+	uint64_t duration_ns;  /* stop recording after it; 0: never */
 	/* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
 	uint64_t max_bytes;
 	/* stop where what must stay does not fit; else the limit is exceeded */
@@ -88,10 +88,10 @@ struct mt_session {
 	/* sentences on snapshots that the recorder has taken by itself */
 	char **snapshots;
 	uint32_t snapshot_count, snapshot_capacity;
-	uint64_t still_ns;      /* attached: the most that one of the threads stood still for it */
-	bool failed;            /* the root's trace could not be written, or not to its end */
-	bool attached;          /* the program was there before */
-	bool detached;          /* it runs on, and is recorded no more */
+	uint64_t still_ns; /* attached: the most that one of the threads stood still for it */
+	bool failed;       /* the root's trace could not be written, or not to its end */
+	bool attached;     /* the program was there before */
+	bool detached;     /* it runs on, and is recorded no more */
 	/* with leak_check: called by wait and poll for each process that is at its end, and goes on
 	 * to end when this returns */
 	void (*at_end)(void *context, pid_t);

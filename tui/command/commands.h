@@ -259,7 +259,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
 		"keep and read no names of functions in MEMTUI_CACHE", NULL}, \
 	{0, "sample", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(sample), \
-		"keep one block in SIZE bytes (512K; 1K to 64G): cheap, totals are estimates", \
+		"keep one block in SIZE bytes (512K): cheap estimates", \
 		NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \
