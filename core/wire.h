@@ -39,7 +39,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 6
+#define MT_WIRE_VERSION 5
 #define MT_WIRE_PAGE 4096u
 
 /* ---- domains and allocator functions (doc/domains.md) ----------------------------------------
@@ -496,9 +496,7 @@ struct mt_wire_header {
 	uint64_t own_allocator;
 	/* T: functions inside the program whose entries lead to hooks (doc/entry-patches.md) */
 	uint64_t patched;
-	uint32_t signals_refused; /* T: by use, a bit: the program handles or ignores it itself */
-	uint32_t reports[2];      /* T: how often one was asked for by a signal: size, count */
-	uint64_t private_bytes;   /* of the tracer's own memory beside the segment */
+	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
 	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last
 	 * of anchor_count, stands at 1 + n % 2, so that the one before is whole while a new one is
 	 * written. */
@@ -508,7 +506,9 @@ struct mt_wire_header {
 	uint32_t anchor_count;
 	/* stand-alone: programs that the process ran before, whose files are FILE.exec0 … */
 	uint32_t images_before;
-	uint32_t own_unlisted; /* T: pieces of its own memory that its list has no room for */
+	/* From here on, an older tracer has zeroes. */
+	uint32_t own_unlisted;    /* T: pieces of its own memory that its list has no room for */
+	uint32_t signals_refused; /* T: by use, a bit: the program handles or ignores it itself */
 	/* T, before state: where in the process the list of its own memory (struct mt_wire_own) is,
 	 * and of mt_copy; 0: none. Forked children have them at the same addresses. */
 	uint64_t own, copy;
@@ -517,6 +517,7 @@ struct mt_wire_header {
 	/* T: the program is at its end, and waits; then a leak check, or the recorder when there is
 	 * none, sets judged, and it ends */
 	uint32_t ending, judged;
+	uint32_t reports[2]; /* T: how often one was asked for by a signal: size, count */
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
