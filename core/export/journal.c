@@ -369,3 +369,24 @@ void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
 	default: log_text(out, len, p, &p->log[line->index]); break;
 	}
 }
+
+/* ---- JSON ---- */
+
+void mt_journal_marker_json(struct mt_json *json, const struct mt_profile *p,
+	const struct mt_log_entry *e)
+{
+	mt_json_open(json, '{');
+	mt_json_put_seconds(json, "seconds", e->time_ns);
+	mt_json_put_string(json, "text", mt_strings_get(&p->strings, e->text));
+	mt_json_close(json, '}');
+}
+
+void mt_journal_gap_json(struct mt_json *json, const struct mt_log_entry *e)
+{
+	mt_json_open(json, '{');
+	mt_json_put_seconds(json, "begin_seconds", e->values[0]);
+	mt_json_put_seconds(json, "end_seconds", e->time_ns);
+	mt_json_put_number(json, "lost_allocations", e->values[1]);
+	mt_json_put_number(json, "lost_frees", e->values[2]);
+	mt_json_close(json, '}');
+}

@@ -4,6 +4,7 @@
 #ifndef MT_EXPORT_JOURNAL_H
 #define MT_EXPORT_JOURNAL_H
 
+#include "core/export/json.h"
 #include "core/query/query.h"
 
 /* X(id, tag) */
@@ -56,5 +57,10 @@ void mt_journal_free(struct mt_journal *);
 
 /* The name of a parameter of mallopt; NULL: it has none. */
 const char *mt_journal_parameter(int id);
+
+/* An object each, as info has them: a marker, and an interval in which events were lost. */
+void mt_journal_marker_json(struct mt_json *, const struct mt_profile *,
+	const struct mt_log_entry *);
+void mt_journal_gap_json(struct mt_json *, const struct mt_log_entry *);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/export/blind.h"
 #include "core/export/command_line.h"
+#include "core/export/journal.h"
 #include "core/export/losses.h"
 #include "core/export/oom.h"
 #include "core/export/report_parts.h"
@@ -10,25 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-static void marker_json(struct mt_json *json, const struct mt_profile *p,
-	const struct mt_log_entry *e)
-{
-	mt_json_open(json, '{');
-	mt_json_put_seconds(json, "seconds", e->time_ns);
-	mt_json_put_string(json, "text", mt_strings_get(&p->strings, e->text));
-	mt_json_close(json, '}');
-}
-
-static void gap_json(struct mt_json *json, const struct mt_log_entry *e)
-{
-	mt_json_open(json, '{');
-	mt_json_put_seconds(json, "begin_seconds", e->values[0]);
-	mt_json_put_seconds(json, "end_seconds", e->time_ns);
-	mt_json_put_number(json, "lost_allocations", e->values[1]);
-	mt_json_put_number(json, "lost_frees", e->values[2]);
-	mt_json_close(json, '}');
-}
 
 /* Whether an entry of the log is of this type; of pauses in a row the first is one, which lasts. */
 static bool is_entry(const struct mt_profile *p, uint32_t at, enum mt_log_type type)
@@ -65,7 +47,7 @@ static void limits_json(struct mt_json *json, const struct mt_profile *p)
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < p->log_count; i++)
 		if (p->log[i].type == MT_LOG_LIMIT)
-			marker_json(json, p, &p->log[i]);
+			mt_journal_marker_json(json, p, &p->log[i]);
 	mt_json_close(json, ']');
 }
 
@@ -83,9 +65,9 @@ static void notes_json(struct mt_json *json, const struct mt_profile *p)
 			if (!is_entry(p, i, lists[l].type))
 				continue;
 			if (lists[l].type == MT_LOG_MARKER)
-				marker_json(json, p, &p->log[i]);
+				mt_journal_marker_json(json, p, &p->log[i]);
 			else if (lists[l].type == MT_LOG_GAP)
-				gap_json(json, &p->log[i]);
+				mt_journal_gap_json(json, &p->log[i]);
 			else
 				pause_json(json, p, i);
 		}

@@ -415,18 +415,6 @@ static void answer_live(struct mt_recorder *r, struct mt_image *image)
 	mt_recorder_notify(r);
 }
 
-/* A program that is at its end waits for who looks at it; where nobody does, it may end. */
-static void see_ending(struct mt_recorder *r, struct mt_image *image)
-{
-	struct mt_process *p = mt_image_process(image);
-	struct mt_notice message = {.type = MT_NOTICE_ENDING, .watch = p->pid};
-	bool is_ending = p->header && __atomic_load_n(&p->header->ending, __ATOMIC_ACQUIRE);
-
-	if (is_ending && !p->ending_told && mt_recorder_send_notice(r, &message) < 0)
-		mt_recorder_let_end(p->header);
-	p->ending_told = is_ending;
-}
-
 /* Recording is to end although programs go on. */
 static bool is_over(const struct drain *d, uint64_t now)
 {
@@ -452,7 +440,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		return true;
 	}
 	answer_live(d->recorder, image);
-	see_ending(d->recorder, image);
+	mt_recorder_see_ending(d->recorder, mt_image_process(image));
 	mt_snapshot_files_begin(d->recorder, image);
 	if (mt_image_publish(image, now, taken == 0))
 		mt_recorder_notify(d->recorder);

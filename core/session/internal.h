@@ -359,6 +359,10 @@ uint32_t mt_recorder_untraced(struct mt_recorder *);
 int mt_recorder_send_notice(struct mt_recorder *, struct mt_notice *);
 /* A program that waits at its end does not wait any longer. */
 void mt_recorder_let_end(struct mt_wire_header *);
+/* In the draining thread: the front hears of a program that waits at its end. */
+void mt_recorder_see_ending(struct mt_recorder *, struct mt_process *);
+/* The front is there, but the kernel has no room for a message at the moment. */
+bool mt_notice_may_be_sent_later(int error);
 /* Hands one process's line to the service, which sends it to the front. */
 void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
 /* Sends what there is; false when the front does not take it now. */

@@ -26,51 +26,8 @@
 #include <unistd.h>
 
 #define THREAD_STACK (8u << 20)
-#define TRIES_MAX 50 /* to send a report, 10 ms apart */
 
 /* ---- starting -------------------------------------------------------------------------------- */
-
-/* The front is there, but the kernel has no room for a message at the moment. */
-static bool may_be_sent_later(int error)
-{
-	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
-}
-
-int mt_recorder_send_notice(struct mt_recorder *r, struct mt_notice *message)
-{
-	unsigned tries = 0;
-	ssize_t sent;
-
-	message->program = r->program;
-	memcpy(message->name, r->name, sizeof message->name);
-	if (r->trace_path)
-		strncpy(message->trace_path, r->trace_path, sizeof message->trace_path - 1);
-	while ((sent = send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL)) < 0
-		&& may_be_sent_later(errno) && tries++ < TRIES_MAX)
-		nanosleep(&(struct timespec){0, 10000000}, NULL);
-	return sent < 0 ? -errno : 0;
-}
-
-void mt_recorder_let_end(struct mt_wire_header *h)
-{
-	__atomic_store_n(&h->judged, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &h->judged, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
-{
-	struct mt_notice message = {.type = MT_NOTICE_TROUBLE, .err = *err};
-
-	mt_recorder_send_notice(r, &message);
-}
-
-void mt_recorder_trouble_of(struct mt_recorder *r, const struct mt_process *p,
-	const struct mt_err *err)
-{
-	struct mt_notice message = {.type = MT_NOTICE_TROUBLE, .watch = p->pid, .err = *err};
-
-	mt_recorder_send_notice(r, &message);
-}
 
 uint32_t mt_recorder_untraced(struct mt_recorder *r)
 {
@@ -466,7 +423,7 @@ bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 		taken = send(r->report_fd, message, sizeof *message,
 				MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT))
 				>= 0
-			|| !may_be_sent_later(errno);
+			|| !mt_notice_may_be_sent_later(errno);
 		if (!taken)
 			break;
 		r->unsent = first->next;

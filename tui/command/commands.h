@@ -234,8 +234,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "chown", "UID:GID", MT_OPTION_TEXT, MT_OPTION_AT(owner), \
 		"owner of traces and snapshots, by numbers", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
-		"record only the innermost N frames of a stack (default: 4096); deeper stacks lose " \
-		"main, and stacks of different callers may become one group", "4..65536"}, \
+		"record only the innermost N frames of a stack (default: 4096); deeper stacks " \
+		"lose main", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"also record the backtraces of frees", NULL}, \
 	{0, "slack", NULL, MT_OPTION_FLAG, MT_OPTION_AT(slack), \

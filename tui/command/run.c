@@ -9,7 +9,7 @@
 
 static const struct mt_option options[] = {
 	{0, "headless", NULL, MT_OPTION_FLAG, MT_OPTION_AT(headless),
-		"show no terminal interface: the program keeps this terminal, as with record, "
+		"show no terminal interface: the program keeps this terminal, "
 		"and memtui attach shows its heap",
 		NULL},
 	{0, "tty", "PATH", MT_OPTION_TEXT, MT_OPTION_AT(tty),
