@@ -171,10 +171,10 @@ $(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/arch/
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka
 
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
-RACE := $(addprefix base/,environment procmaps sys thread_local) $(addprefix symbols/,find scope symbol) \
+RACE := $(addprefix base/,environment own procmaps sys thread_local) $(addprefix symbols/,find scope symbol) \
 	$(addprefix segment/,blind file file_before file_chunk file_name file_room ring segment tree) \
 	$(addprefix unwind/,arrays cfi cfi_program cfi_table check expression mapped modules rules sections step unwind) \
-	$(addprefix process/,allocator attach thread thread_fork thread_state) $(addprefix record/,event pending) \
+	$(addprefix process/,allocator attach copy samples thread thread_fork thread_state) $(addprefix record/,event pending) \
 	hooks/bootstrap arch/$(ARCH)/differ
 RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
@@ -195,7 +195,7 @@ FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_SECONDS ?= 60
 FUZZ_MUTANTS ?= 10000
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer $(filter-out -O% -g $(WARN) $(SAN),$(ALL_CFLAGS))
-cfi_fuzz_SRC := preload/unwind/cfi.c preload/unwind/cfi_program.c preload/unwind/cfi_table.c preload/unwind/expression.c
+cfi_fuzz_SRC := preload/base/own.c preload/unwind/cfi.c preload/unwind/cfi_program.c preload/unwind/cfi_table.c preload/unwind/expression.c
 theme_fuzz_SRC := tui/terminal/theme.c tui/terminal/theme_files.c tui/user/user_files.c
 config_fuzz_SRC := tui/user/config.c $(theme_fuzz_SRC)
 trace_fuzz_SRC := tests/fuzz/trace_mutator.c

@@ -8,6 +8,8 @@
 
 #include "preload/base/installed.h"
 #include "preload/process/attach.h"
+#include "preload/process/ending.h"
+#include "preload/process/thread.h"
 #include "preload/record/event.h"
 #include "preload/segment/rendezvous.h"
 #include "tests/stress/race.h"
@@ -24,6 +26,13 @@ int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 }
 
 mt_real_syscall_function mt_real_syscall;
+
+void mt_ending_register(void) {}
+
+void mt_thread_starts(uint64_t *low, uint64_t *high)
+{
+	*low = *high = 0;
+}
 
 static bool find_real(void)
 {
