@@ -180,7 +180,7 @@ refused "no verdict" 2 "--show: invalid verdict 'lots'" --show lost,lots 1
 
 # ---- a program that does everything at once: MEMTUI_LEAKCHECK_CYCLES=1000 MEMTUI_LEAKCHECK_SEED=N for a long run ----
 if g++ -std=gnu++17 -O1 -g -mno-red-zone -pthread -o busy "$here/../inject/target.cc"; then
-	say cycles "$(python3 "$here/../attach/cycles.py" "$memtui leak-check" "$tmp/busy" "${MEMTUI_LEAKCHECK_CYCLES:-6}" 50 \
+	say cycles "$(python3 "$here/../attach/cycles.py" "$memtui leak-check" "$tmp/busy" "${MEMTUI_LEAKCHECK_CYCLES:-4}" 50 \
 		"${MEMTUI_LEAKCHECK_SEED:-1}" "$memtui" record --no-follow --on-full drop -f -o "$tmp/busy.dat" -- 2>cycles.out)"
 	grep ^cycles cycles.out
 else
