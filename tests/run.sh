@@ -34,14 +34,14 @@ suite() { # NAME COMMAND...
 }
 
 # Two lanes, a processor each, as far as suites ask for nothing but order.
-second="ctl golden patch exercises words numbers fuzz filters domains blind entries images cli readme errors exports foreign suppress triage names leaks outstanding alone saves flight faults text damage"
+second="ctl golden patch exercises words numbers fuzz filters domains blind entries images cli readme errors foreign suppress triage names leaks outstanding alone saves flight faults text damage"
 setsid sh -c 'for s in $3; do bash tests/$s/run.sh "$1" >"$2/$s" 2>&1; echo $? >"$2/$s.status"; done' \
 	lane "$build" "$logs" "$second" &
 lane=$!
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in beside stacks truth sampling tracer processes follow attach leakcheck live_list completion package; do
+for s in beside stacks truth sampling tracer processes follow attach leakcheck live_list exports completion package; do
 	suite "$s" bash tests/$s/run.sh "$build"
 done
 wait "$lane"
