@@ -10,6 +10,8 @@
 #ifndef MT_RENDEZVOUS_MESSAGES_H
 #define MT_RENDEZVOUS_MESSAGES_H
 
+#include "core/wire.h"
+
 #include <stdint.h>
 
 #define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
@@ -117,5 +119,20 @@ struct mt_wire_attached {
 	uint64_t object_count;
 	struct mt_wire_object objects[MT_WIRE_OBJECTS_MAX];
 };
+
+/* How /proc/PID/maps shows a segment in the traced program begins so; a segment that the program
+ * was made to make, since memtui was attached, has no more of a name. */
+#define MT_WIRE_SEGMENT_PATH "/memfd:memtui"
+
+/* The number of a signal by its name; 0: it is none of these. */
+static inline uint32_t mt_signal_number(const char *name)
+{
+#define X(id, number) \
+	if (name && !__builtin_strcmp(name, #id)) \
+		return number;
+	MT_SIGNAL_NUMBERS(X)
+#undef X
+	return 0;
+}
 
 #endif

@@ -431,17 +431,6 @@ enum mt_signal_use { MT_SIGNAL_REPORT, MT_SIGNAL_REPORT_COUNT, MT_SIGNAL_TOGGLE,
 #define MT_SIGNAL_NUMBERS(X) X(USR1, 10) X(USR2, 12) X(HUP, 1) X(WINCH, 28)
 #define MT_SIGNAL_CHOICES "USR1|USR2|HUP|WINCH"
 
-/* The number of a signal by its name; 0: it is none of these. */
-static inline uint32_t mt_signal_number(const char *name)
-{
-#define X(id, number) \
-	if (name && !__builtin_strcmp(name, #id)) \
-		return number;
-	MT_SIGNAL_NUMBERS(X)
-#undef X
-	return 0;
-}
-
 struct mt_wire_header {
 	/* R, before the tracer sees it */
 	uint64_t magic;
@@ -521,10 +510,6 @@ struct mt_wire_header {
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
-
-/* How /proc/PID/maps shows a segment in the traced program begins so; a segment that the program
- * was made to make, since memtui was attached, has no more of a name. */
-#define MT_WIRE_SEGMENT_PATH "/memfd:memtui"
 
 /* Memory of the tracer's own beside the segment. The list is in the tracer's data. */
 struct mt_wire_own {

@@ -5,7 +5,7 @@
 
 #include "core/inject/inject.h"
 #include "core/leakcheck/memory.h"
-#include "core/wire.h"
+#include "core/rendezvous.h"
 
 struct mt_still {
 	pid_t pid;

@@ -1,7 +1,7 @@
 #include "core/session/memory.h"
 #include "core/base/buffer.h"
 #include "core/base/proc.h"
-#include "core/wire.h"
+#include "core/rendezvous.h"
 
 #include <fcntl.h>
 #include <stdio.h>

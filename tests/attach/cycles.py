@@ -5,7 +5,9 @@ RECORD is the command that attaches to the process whose number is its last argu
 also end by itself. LAUNCHER is the command that starts the program, such as 'memtui record --'. TARGET
 is tests/inject/target.cc: 16 threads allocate, fork, vfork, throw, sleep and wait; each counts its turns, what was wrong, and EINTR
 that no signal explains. KILLED per cent of the recordings end by SIGKILL at a random moment, the others by SIGINT."""
-import atexit, ctypes, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
+import atexit, difflib, mmap, os, random, signal, struct, subprocess, sys, tempfile, time
+
+from cycling import Cycling, descendants, descriptors, fail
 
 record, target, cycles, killed, seed = sys.argv[1].split(), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 launcher = sys.argv[6:]
@@ -20,28 +22,10 @@ def words(offset):
     return dict(zip(WORKERS, struct.unpack_from(f"<{COUNT}Q", shared, offset)))
 
 
-def descendants(pid):
-    """Recorders leave the session and the process group, but they stay children."""
-    try:
-        children = [int(c) for c in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-    except OSError:
-        return []
-    return children + [d for c in children for d in descendants(c)]
-
-
 def picture():
     """Mappings that are not the program's own: those of the allocator and of threads come and go."""
     at = [l.split() for l in open(f"/proc/{pid}/maps")]
     return [(l[1], l[5]) for l in at if len(l) > 5] + sorted(l[1] for l in at if "x" in l[1] and len(l) == 5)
-
-
-def descriptors():
-    return sorted(os.listdir(f"/proc/{pid}/fd"))
-
-
-def fail(why):
-    print(why)
-    sys.exit(1)
 
 
 def moves(when):
@@ -55,52 +39,6 @@ def moves(when):
         time.sleep(0.001)
 
 
-def began_writing():
-    try:
-        return os.path.getsize("t.dat") > 0
-    except FileNotFoundError:
-        return False
-
-
-def kill_all():
-    """A recorder may just be made, and is our child once its own parent is gone."""
-    while True:
-        theirs = [p for p in descendants(os.getpid()) if p != program.pid and p not in descendants(program.pid)]
-        if not theirs:
-            return
-        for pid in theirs:
-            try:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError):
-                pass
-
-
-def cycle(kill):
-    """What the recording said."""
-    for name in os.listdir("."):
-        if name.startswith("t.dat"):
-            os.unlink(name)
-    child = subprocess.Popen(record + [str(pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             stdin=subprocess.DEVNULL, start_new_session=True)
-    if kill:
-        time.sleep(random.random() * span[0] * 1.5)
-        kill_all()
-        return child.communicate()[0].decode()
-    began = time.monotonic()
-    while child.poll() is None and not began_writing():
-        time.sleep(0.001)
-    span[0] = time.monotonic() - began
-    if child.poll() is None:
-        child.send_signal(signal.SIGINT)
-    said = child.communicate()[0].decode()
-    if child.returncode:
-        fail(f"the recording of {pid}, which {'lives' if program.poll() is None else 'has ended'}, ended with "
-             f"{child.returncode}: {said}")
-    return said
-
-
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 os.chdir(tempfile.mkdtemp())
 with open("shared", "wb") as f:
     f.truncate(1 << 20)
@@ -111,35 +49,34 @@ while not struct.unpack_from("<I", shared, READY)[0]:
     if program.poll() is not None:
         fail(f"the program ended at its start with {program.returncode}")
     time.sleep(0.001)
-pid = next(p for p in [program.pid] + descendants(program.pid) if os.readlink(f"/proc/{p}/exe") == os.path.realpath(target))
+known = [program.pid] + descendants(program.pid)
+pid = next(p for p in known if os.readlink(f"/proc/{p}/exe") == os.path.realpath(target))
 atexit.register(lambda: program.poll() is None and os.kill(pid, signal.SIGKILL))
-span = [0.3]
+cycling = Cycling(record, pid, {program.pid})
 moves("at first")
-files = descriptors()
-cycle(False)
+files = descriptors(pid)
+cycling.cycle(False)
 moves("after the first recording")
 first = picture()
-kills = 0
 for n in range(cycles):
     kill = random.randrange(100) < killed
-    kills += kill
-    cycle(kill)
+    cycling.cycle(kill)
     moves(f"after recording {n}, which was {'killed' if kill else 'ended'}")
-said = cycle(False)
+said = cycling.cycle(False)
 moves("after the last recording")
 wrong = {w: n for w, n in words(FAULTS).items() if n}
 interrupts = {w: n for w, n in words(INTERRUPTS).items() if n}
 if wrong:
     fail(f"wrong in the program: {wrong}")
-if {w: n for w, n in interrupts.items() if w != "EPOLL" or n > kills}:
-    fail(f"EINTR without a signal: {interrupts}; {kills} recordings were killed")
+if {w: n for w, n in interrupts.items() if w != "EPOLL" or n > cycling.kills}:
+    fail(f"EINTR without a signal: {interrupts}; {cycling.kills} recordings were killed")
 if picture() != first:
     fail("mappings differ after the last recording: " + "; ".join(difflib.unified_diff(
         [str(l) for l in first], [str(l) for l in picture()], "before", "after", n=0, lineterm="")) + "; of these are code "
         "without a file: " + ", ".join(l.split()[0] for l in open(f"/proc/{pid}/maps") if " r-xp " in l and "/" not in l))
-if descriptors() != files:
-    fail(f"descriptors differ: {descriptors()}, not {files}")
+if descriptors(pid) != files:
+    fail(f"descriptors differ: {descriptors(pid)}, not {files}")
 os.kill(pid, signal.SIGTERM)
 if program.wait():
     fail(f"the program ended with {program.returncode}")
-print(f"cycles {cycles} killed {kills} eintr_epoll {interrupts.get('EPOLL', 0)}", file=sys.stderr)
+print(f"cycles {cycles} killed {cycling.kills} eintr_epoll {interrupts.get('EPOLL', 0)}", file=sys.stderr)

@@ -1,3 +1,4 @@
+#include "core/rendezvous.h"
 #include "core/sampler.h"
 #include "tui/command/commands.h"
 
