@@ -303,7 +303,8 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	forget(d, image);
 	p->image = NULL;
 	mt_recorder_notify(r);
-	if (kept && !followed && wait_status == MT_STATUS_UNKNOWN && atomic_load(&p->awaited)) {
+	/* its status may have come since it was looked at */
+	if (kept && !followed && wait_status == MT_STATUS_UNKNOWN) {
 		await_status(d, image);
 		return;
 	}

@@ -93,6 +93,9 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 	struct mt_recorder *r = s->recorder;
 
 	end_children_first(s, p);
+	/* Its parent reaped it after it was asked as a zombie, which did not tell; now its pidfd does. */
+	if (wait_status == MT_STATUS_UNKNOWN && mt_process_is_gone(p))
+		wait_status = mt_process_status(p);
 	mt_oom_judge(p, mt_clock_monotonic_ns());
 	if (p == r->root) {
 		if (r->master_fd >= 0)
@@ -103,9 +106,8 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 		atomic_store(&r->root_ended, true);
 	}
 	if ((p != r->root || mt_recorder_is_attached(r)) && wait_status == MT_STATUS_UNKNOWN
-		&& p->pidfd >= 0 && !mt_process_is_gone(p)) {
+		&& p->pidfd >= 0)
 		await_reaping(s, p);
-	}
 	mt_offer_end(r, p, wait_status);
 }
 

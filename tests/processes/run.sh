@@ -335,6 +335,12 @@ touch z/end/go
 wait
 say "statuses of children that are reaped late" "$why$([ "$(cat status)" = 0 ] || echo " status $(cat status)")"
 
+# ---- a parent that reaps at once: before the recorder looks, while it looks, and behind ----
+rm -f z/*.dat
+( cd z && $as_nobody timeout 240 ./memtui record -o %p.dat -- ./tree quick >/dev/null 2>err; echo $? >../status )
+why=$(is "$(statuses)" "{0: 201}")$(is "status $(cat status)" "status 0")
+say "statuses of children that are reaped at once" "$why"
+
 said=$(unshare -rn "$memtui" attach 2>&1) # where no session can be seen
 say "attach without a session names the form that needs none" "$(echo "$said" | grep -qE "^unshare|'memtui attach PID'" || echo "$said")"
 # The only session, also while its recorder completes the trace of a program that has ended: memtui's own has many names.

@@ -29,6 +29,7 @@
  *   later DIR   says ready, waits for DIR/go, then has 5 children in turn and says done
  *   zombies DIR 30 children that end with 0; when all have, says ready; reaps them when DIR/reap/go
  *   is there, and ends when DIR/end/go is
+ *   quick   200 children in turn that end with 0, each reaped at once
  *   titles DIR  2 children that change their titles when DIR/go is there and end when DIR/end/go is
  *   leaves DIR  a child that cannot take a segment and executes, without an environment, what ends
  *   when DIR/go is there
@@ -792,6 +793,20 @@ static int zombies(const char *directory)
 	return bad;
 }
 
+static int quick_children(void)
+{
+	int bad = 0;
+
+	for (int i = 0; i < 200; i++) {
+		if (fork() == 0) {
+			keep(1);
+			_exit(0);
+		}
+		bad += reap(-1) != 0;
+	}
+	return bad ? 1 : 0;
+}
+
 /* As setproctitle does where there is room: over the arguments, and zeros behind it. */
 static void set_title(const char *name, int number)
 {
@@ -909,6 +924,8 @@ int main(int argc, char **argv)
 		return children_later(argv[2]);
 	if (!strcmp(what, "zombies"))
 		return zombies(argv[2]);
+	if (!strcmp(what, "quick"))
+		return quick_children();
 	if (!strcmp(what, "titles"))
 		return titles(argv[2]);
 	if (!strcmp(what, "leaves"))
