@@ -93,7 +93,7 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 	struct mt_recorder *r = s->recorder;
 
 	end_children_first(s, p);
-	/* Its parent reaped it after it was asked as a zombie, which did not tell; now its pidfd does. */
+	/* As a zombie it did not tell; its parent reaped it since, and now its pidfd does. */
 	if (wait_status == MT_STATUS_UNKNOWN && mt_process_is_gone(p))
 		wait_status = mt_process_status(p);
 	mt_oom_judge(p, mt_clock_monotonic_ns());
