@@ -255,20 +255,22 @@ packages:
 test-packages:
 	@sh tests/packages.sh $(TEST_PACKAGES)
 
+# Who names no -j has one job a processor.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 # The second make looks for optional libraries again, after they were installed.
 demo: packages
-	@$(MAKE) --no-print-directory all $(O)/demo
+	@$(MAKE) --no-print-directory $(JOBS) all $(O)/demo
 	MEMTUI_TRIAGE= $(O)/memtui run --fresh -- $(O)/demo
 
 unit: $(UNIT)
 
 test: test-packages
-	@$(MAKE) --no-print-directory all unit programs $(O)/race $(FUZZ:%=$(O)/fuzz/replay-%)
+	@$(MAKE) --no-print-directory $(JOBS) all unit programs $(O)/race $(FUZZ:%=$(O)/fuzz/replay-%)
 	@sh tests/run.sh $(O)
 
 fuzz: test-packages
 	@sh tests/packages.sh libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev
-	@$(MAKE) --no-print-directory all programs $(FUZZ:%=$(O)/fuzz/%)
+	@$(MAKE) --no-print-directory $(JOBS) all programs $(FUZZ:%=$(O)/fuzz/%)
 	@MUTANTS=$(FUZZ_MUTANTS) SECONDS_EACH=$(FUZZ_SECONDS) bash tests/fuzz/run.sh $(O) fuzz
 
 check: test-packages

@@ -8,11 +8,13 @@ build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 export MEMTUI_TRIAGE= MEMTUI_CACHE= # not the user's
+jobs=-j$(nproc)
+case ${MAKEFLAGS:-} in *--jobserver*) jobs= ;; esac # make check -jN
 for cc in gcc clang; do
 	echo "== $cc, warnings as errors"
 	level=
 	[ $cc = clang ] || level=1
-	make --no-print-directory CC=$cc WERROR=1 ASSERT=$level O="$build-$cc" all unit
+	make --no-print-directory $jobs CC=$cc WERROR=1 ASSERT=$level O="$build-$cc" all unit
 done
 echo "== layout"
 sh tests/format.sh
@@ -29,18 +31,18 @@ bash tests/package/twice.sh
 echo "== the checks of stacks find out tracers that are wrong on purpose"
 bash tests/stacks/mutations.sh "$build-gcc"
 echo "== unit tests with all assertions"
-make --no-print-directory WERROR=1 ASSERT=2 O="$build-assert" all unit programs
+make --no-print-directory $jobs WERROR=1 ASSERT=2 O="$build-assert" all unit programs
 for t in "$build-assert"/tests/*_test; do
 	"$t" >"$build-assert/log" 2>&1 || { echo "   $(basename "$t")"; cat "$build-assert/log"; exit 1; }
 done
 echo "== sanitizers"
-make --no-print-directory ASAN=1 O="$build-asan" all unit programs
+make --no-print-directory $jobs ASAN=1 O="$build-asan" all unit programs
 for t in "$build-asan"/tests/*_test; do
 	echo "   $(basename "$t")"
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$t" >/dev/null 2>"$build-asan/log" || { cat "$build-asan/log"; exit 1; }
 done
 echo "== tracer and recorder in one process, then the screen on programs that run, under ThreadSanitizer"
-make --no-print-directory TSAN=1 O="$build-tsan" "$build-tsan/race" all programs
+make --no-print-directory $jobs TSAN=1 O="$build-tsan" "$build-tsan/race" all programs
 if setarch -R "$build-tsan/race" 1 1 >/dev/null 2>&1; then
 	setarch -R "$build-tsan/race" 8 40000
 	setarch -R "$build-tsan/race" 64 4000
