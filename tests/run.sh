@@ -9,13 +9,13 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-# The second lane has a group of its own: what a shell starts with & hears no ^C, so all of the group is ended by name.
-lane=
-trap 'trap "" INT TERM HUP; [ -z "$lane" ] || kill -TERM -"$lane" 2>/dev/null; wait; exit 130' INT TERM HUP
+# The workers have groups of their own, once they run: what a shell starts with & hears no ^C, so all of a group is ended by name.
+workers=
+trap 'trap "" INT TERM HUP; for w in $workers; do kill -TERM -"$w" "$w" 2>/dev/null; done; wait; exit 130' INT TERM HUP
 passed=0 failed=0
 
-report() { # NAME LOG STATUS
-	echo "== $1"
+report() { # NAME LOG STATUS SECONDS
+	echo "== $1 ($4 s)"
 	grep -E '^(not ok|ok|skip) ' "$2" | grep -v '^ok ' || true
 	p=$(grep -cE '^ok |^\[       OK \]' "$2")
 	f=$(grep -cE '^not ok |^\[  FAILED  \] [A-Za-z_0-9]+$' "$2")
@@ -27,28 +27,30 @@ report() { # NAME LOG STATUS
 }
 
 suite() { # NAME COMMAND...
-	name=$1
+	name=$1 began=$(date +%s)
 	shift
 	"$@" >"$logs/log" 2>&1
-	report "$name" "$logs/log" $?
+	report "$name" "$logs/log" $? $(($(date +%s) - began))
 }
 
-# Two lanes, a processor each, as far as suites ask for nothing but order.
-second="ctl golden patch exercises words numbers fuzz filters domains blind entries images cli readme errors foreign suppress triage names leaks outstanding alone saves flight faults text damage"
-setsid sh -c 'for s in $3; do bash tests/$s/run.sh "$1" >"$2/$s" 2>&1; echo $? >"$2/$s.status"; done' \
-	lane "$build" "$logs" "$second" &
-lane=$!
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in beside stacks truth sampling tracer processes follow attach leakcheck live_list exports completion package; do
-	suite "$s" bash tests/$s/run.sh "$build"
+# Two workers, a processor each, as far as suites ask for nothing but order. The long ones come first, so that no worker waits
+# for the other for long.
+suites="exercises processes exports entries stacks attach follow ctl leakcheck golden patch
+	tracer truth sampling live_list words numbers fuzz filters domains blind images cli readme errors foreign suppress triage names
+	leaks outstanding alone saves flight faults text damage beside completion package"
+mkfifo "$logs/ends"
+for n in 1 2; do
+	setsid sh tests/worker.sh "$build" "$logs" $suites >"$logs/ends" &
+	workers="$workers $!"
 done
-wait "$lane"
-lane=
-for s in $second; do
-	report "$s" "$logs/$s" "$(cat "$logs/$s.status")"
-done
+while read -r name status seconds; do
+	report "$name" "$logs/$name/log" "$status" "$seconds"
+done <"$logs/ends"
+wait
+workers=
 # These need both: races, threads by the thousand, screens that are drawn in time.
 for s in matrix stress inject screens live resident; do
 	suite "$s" bash tests/$s/run.sh "$build"

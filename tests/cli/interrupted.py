@@ -1,4 +1,4 @@
-"""interrupted.py RUN.SH: ^C ends all that `make test` runs, in both lanes, and leaves no files. The suites are ones that wait."""
+"""interrupted.py RUN.SH: ^C ends all that `make test` runs, by both workers, and leaves no files. The suites are ones that wait."""
 import os
 import re
 import select
@@ -20,7 +20,8 @@ with tempfile.TemporaryDirectory() as top:
     os.makedirs(top + "/tests")
     os.makedirs(top + "/build/tests")
     os.makedirs(top + "/tmp")
-    shutil.copy(sys.argv[1], top + "/tests/run.sh")
+    for part in ("run.sh", "worker.sh"):
+        shutil.copy(os.path.join(os.path.dirname(sys.argv[1]), part), top + "/tests")
     for suite in set(re.findall("[a-z]+", open(sys.argv[1]).read())):
         os.makedirs(f"{top}/tests/{suite}")
         with open(f"{top}/tests/{suite}/run.sh", "w") as f:

@@ -51,17 +51,18 @@ printf 'void *newterm(void);\nvoid *newterm(void) { return 0; }\n' | $cc -shared
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
 cp -a "$scratch" "$scratch.waits" || exit 1
 
-# Tests in turn, with what each printed in a file of its own.
+# Tests that no other worker has taken, with what each printed in a file of its own.
 run() { # SCRATCH TEST...
 	directory=$1
 	shift
 	for test; do
+		mkdir "$scratch/$test.taken" 2>/dev/null || continue
 		"$build/tests/screens/$test" "$build/memtui" "$root/themes" "$directory/golden.dat" "$here/golden" \
 			"$here/source" "$directory" "$build/demo" >"$scratch/$test.log" 2>&1
 		echo $? >"$scratch/$test.status"
 	done
 }
-# Two wait for minutes for what programs do in time: beside the others, as they hardly need a processor.
+# Two workers. The second begins with two tests that wait for minutes for what programs do in time, and hardly need a processor.
 waits= others=
 for test in $tests; do
 	case $test in
@@ -69,8 +70,8 @@ for test in $tests; do
 	*) others="$others $test" ;;
 	esac
 done
-run "$scratch.waits" $waits &
-run "$scratch" $others
+run "$scratch.waits" $waits $others &
+run "$scratch" $others $waits
 wait
 # those that failed last, where they are seen
 status=0
