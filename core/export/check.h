@@ -31,6 +31,7 @@ struct mt_check {
 	/* shell patterns with commas between: paths, names or reasons of blind spots that make no
 	 * limit UNKNOWN; NULL: none */
 	const char *allow_unseen;
+	bool leak_check;       /* only what a leak check has found to be lost has leaked */
 	bool this_image;       /* what the process ran before is not judged with it */
 	bool allow_incomplete; /* what cannot be said is judged by what is there */
 };

@@ -2,6 +2,7 @@
 #include "core/export/blind.h"
 #include "core/export/check_parts.h"
 #include "core/export/report_parts.h"
+#include "core/model/verdicts.h"
 #include "core/query/diff.h"
 #include "core/query/filter_match.h"
 
@@ -273,6 +274,20 @@ static bool asks_estimated_times(const struct mt_report *report)
 		&& mt_info_estimates_times(&mt_report_whole(report)->info);
 }
 
+/* What was lost at the end is known if the recording was asked to find out, and came to it. */
+static bool lacks_own_leak_check(const struct mt_report *report)
+{
+	const struct mt_profile *p = report->profile;
+
+	return report->check->leak_check && (!p->verdicts || !p->verdicts->at_end);
+}
+
+static bool lacks_leak_check(const struct mt_report *report)
+{
+	return lacks_own_leak_check(report)
+		|| (report->baseline && lacks_own_leak_check(report->baseline));
+}
+
 static void doubt(struct mt_judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -288,8 +303,10 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 		struct mt_check_value *v = &j->values[i];
 		bool leak = mt_check_is_of_leaks(i);
 
-		if (mt_check_is_blind(report))
+		if (mt_check_is_blind(report) || (leak && lacks_leak_check(report)))
 			v->most = UINT64_MAX;
+		if (leak && lacks_leak_check(report))
+			v->least = 0;
 		if (mt_check_is_incomplete(report) || lossy || unknown || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !mt_check_is_incomplete(report)
 					&& !unknown && !cut && v->most != UINT64_MAX
@@ -346,6 +363,18 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 		fprintf(out,
 			"%sthe recording was stopped before the program ended: its "
 			"live blocks may have been freed later\n",
+			prefix);
+	if (lacks_own_leak_check(report))
+		fprintf(out,
+			report->profile->verdicts
+				? "%sthe leak check was not made at the end of the program, so "
+				  "what it has lost since is not known\n"
+				: "%sthe recording has no leak check of the end of the program: "
+				  "record it with 'memtui record --leak-check'; a program that "
+				  "ends by a signal is not judged\n",
+			prefix);
+	else if (lacks_leak_check(report))
+		fprintf(out, "%sthe baseline has no leak check of the end of its program\n",
 			prefix);
 	if (is_sampled(report))
 		fprintf(out,

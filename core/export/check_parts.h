@@ -58,6 +58,13 @@ void mt_check_json_images(struct mt_json *, const struct mt_report *);
 const char *mt_check_path_of_peak(const struct mt_report *, const struct mt_judged *);
 /* A limit as JSON, in an open object: name, value, whether it is exact. */
 void mt_check_json_value(struct mt_json *, int limit, const struct mt_check_value *);
+/* For people. */
+void mt_check_text(const struct mt_report *, const struct mt_judged *);
+/* "leaked 1.3k, at most 0B"; heading_width: that of the first word at least. */
+void mt_check_limit_words(char *out, size_t size, const struct mt_report *,
+	const struct mt_judged *, int limit, int heading_width);
+/* For build servers. */
+void mt_check_junit(const struct mt_report *, const struct mt_judged *);
 const char *mt_check_heading(int limit);
 enum mt_unit mt_check_unit(int limit);
 

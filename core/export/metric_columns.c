@@ -21,7 +21,7 @@ void mt_metric_columns_init(struct mt_metric_columns *columns, const struct mt_r
 		if (usual[i] != report->sort)
 			columns->metrics[columns->count++] = usual[i];
 	for (uint32_t i = MT_METRIC_COUNT; i < mt_metric_count(of); i++)
-		if (i != report->sort)
+		if (i != report->sort && !mt_metric_info(of, (enum mt_metric)i)->aside)
 			columns->metrics[columns->count++] = (enum mt_metric)i;
 	for (uint32_t i = 0; i < of->group_count && columns->percent; i++)
 		columns->total += mt_metric_value(of, &of->groups[i], report->sort);

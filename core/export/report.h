@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
+#define MT_FORMATS "text|json|csv|junit" /* in this order */
+enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_JUNIT };
 
 struct mt_check;
 struct mt_check_images;

@@ -3,6 +3,7 @@
 #include "core/export/table.h"
 
 #include "core/model/model.h"
+#include "core/model/verdicts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -81,6 +82,16 @@ static const char *end_function(const struct mt_report *report, const struct mt_
 		: mt_profile_function_name(report->profile, a->end_function);
 }
 
+/* "": there is none on it. */
+static const char *verdict_of(const struct mt_report *report, const struct mt_allocation *a)
+{
+	const struct mt_verdicts *v = report->source->profile->verdicts;
+
+	return v && a->end_ns == MT_LIVE && a->domain == MT_DOMAIN_HEAP
+		? mt_verdict_name(mt_verdicts_find(v, a->number))
+		: "";
+}
+
 /* ---- blocks ---- */
 
 static void block_json(struct mt_json *json, const struct mt_report *report,
@@ -104,6 +115,8 @@ static void block_json(struct mt_json *json, const struct mt_report *report,
 	mt_json_put_number(json, "chain", a->chain);
 	mt_json_put_number(json, "position_in_chain", a->position);
 	mt_json_put_number(json, "chain_length", a->chain_length);
+	if (*verdict_of(report, a))
+		mt_json_put_string(json, "verdict", verdict_of(report, a));
 	mt_json_key(json, "deallocation");
 	if (a->end_ns == MT_LIVE) {
 		mt_json_null(json);
@@ -125,11 +138,12 @@ static void block_csv(const struct mt_report *report, const struct mt_allocation
 	mt_number_seconds(start, a->time_ns);
 	if (a->end_ns != MT_LIVE)
 		mt_number_seconds(end, a->end_ns);
-	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s", (unsigned long long)a->number,
-		(unsigned long long)a->address, (unsigned long long)a->size, start,
-		thread_id(report, a->thread), kind_of(report, a), a->group,
-		(unsigned long long)a->chain, a->position, a->chain_length, end,
-		end_function(report, a));
+	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s%s%s",
+		(unsigned long long)a->number, (unsigned long long)a->address,
+		(unsigned long long)a->size, start, thread_id(report, a->thread),
+		kind_of(report, a), a->group, (unsigned long long)a->chain, a->position,
+		a->chain_length, end, end_function(report, a),
+		report->source->profile->verdicts ? "," : "", verdict_of(report, a));
 	mt_report_csv_end(report);
 }
 
@@ -154,7 +168,10 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 		cells(table, "%llu", thread_id(report, a->thread));
 		cells(table, "%llu", a->group);
 		mt_table_cell(table, kind_of(report, a));
-		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_function(report, a));
+		mt_table_cell(table,
+			*verdict_of(report, a)         ? verdict_of(report, a)
+				: a->end_ns == MT_LIVE ? "live"
+						       : end_function(report, a));
 		mt_table_cell(table, function);
 		free(function);
 	}
@@ -214,6 +231,8 @@ int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,"
 		      "chain_length,deallocation_timestamp,deallocation_kind",
 			report->out);
+		if (report->source->profile->verdicts)
+			fputs(",verdict", report->out);
 		mt_report_csv_end_names(report);
 		for (uint64_t i = 0; i < list.count; i++)
 			block_csv(report, &list.items[i]);

@@ -1,6 +1,7 @@
 #include "core/export/blind.h"
 #include "core/export/check_parts.h"
 #include "core/export/report_parts.h"
+#include "core/model/verdicts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@ static void judge(struct mt_judged *j, const struct mt_report *report)
 		j->limits[i] = report->check->limits[i];
 		some |= j->limits[i].given;
 	}
-	j->limits[MT_CHECK_LEAKED].given |= !some; /* with its value of 0 */
+	/* with its value of 0 */
+	j->limits[MT_CHECK_LEAKED].given |=
+		!some || (report->check->leak_check && !j->limits[MT_CHECK_LEAKED_COUNT].given);
 	for (int i = 0; i < MT_CHECK_COUNT; i++) {
 		const struct mt_check_value *v = &j->values[i];
 		uint64_t limit = j->limits[i].value;
@@ -81,6 +84,7 @@ static void check_json(const struct mt_report *report, const struct mt_judged *j
 	mt_json_put_bool(json, "holds", j->holds);
 	mt_json_put_bool(json, "exact", j->exact);
 	mt_json_put_bool(json, "complete", !mt_check_is_incomplete(report));
+	mt_json_put_bool(json, "leak_check", report->profile->lost_alone);
 	mt_report_json_damage(json, report);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');
@@ -104,17 +108,25 @@ static void check_json(const struct mt_report *report, const struct mt_judged *j
 
 /* ---- text, for a build log ---- */
 
-static void limit_text(const struct mt_report *report, const struct mt_judged *j, int i)
+void mt_check_limit_words(char *out, size_t size, const struct mt_report *report,
+	const struct mt_judged *j, int i, int heading_width)
 {
-	static const char *const words[] = {"PASS", "FAIL", "UNKNOWN"};
 	char seen[MT_NUMBER_EXACT_LEN], limit[MT_NUMBER_EXACT_LEN];
 	const struct mt_check_value *v = &j->values[i];
 
 	mt_report_number(seen, report, mt_check_unit(i), v->seen);
 	mt_report_number(limit, report, mt_check_unit(i), j->limits[i].value);
-	fprintf(report->out, "%-8s%-14s %s%s, at most %s\n", words[j->outcomes[i]],
-		mt_check_heading(i), v->least == v->seen && v->most == v->seen ? "" : "~", seen,
-		limit);
+	snprintf(out, size, "%-*s %s%s, at most %s", heading_width, mt_check_heading(i),
+		v->least == v->seen && v->most == v->seen ? "" : "~", seen, limit);
+}
+
+static void limit_text(const struct mt_report *report, const struct mt_judged *j, int i)
+{
+	static const char *const words[] = {"PASS", "FAIL", "UNKNOWN"};
+	char line[3 * MT_NUMBER_EXACT_LEN];
+
+	mt_check_limit_words(line, sizeof line, report, j, i, 14);
+	fprintf(report->out, "%-8s%s\n", words[j->outcomes[i]], line);
 }
 
 static void leak_text(const struct mt_report *report, const struct mt_check_leak *leak,
@@ -211,7 +223,8 @@ static void next_steps(const struct mt_report *report, const struct mt_judged *j
 		mt_text_put(report->out, MT_TEXT_LINE, mt_check_path_of_peak(report, j));
 		fputs("  shows the largest groups at the peak\n", report->out);
 	}
-	fputs("  memtui report ", report->out);
+	fputs(report->profile->lost_alone ? "  memtui leak-check " : "  memtui report ",
+		report->out);
 	mt_text_put(report->out, MT_TEXT_LINE, path);
 	fputs("  shows the largest leaks with their backtraces\n  memtui "
 	      "suppress ",
@@ -222,7 +235,24 @@ static void next_steps(const struct mt_report *report, const struct mt_judged *j
 		report->out);
 }
 
-static void check_text(const struct mt_report *report, const struct mt_judged *j)
+static void say_reachable(const struct mt_report *report)
+{
+	const struct mt_verdicts *v = report->profile->verdicts;
+	char count[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_EXACT_LEN];
+
+	if (!report->profile->lost_alone)
+		return;
+	for (int i = MT_VERDICT_POSSIBLE; i <= MT_VERDICT_REACHABLE; i++) {
+		mt_report_number(count, report, MT_UNIT_COUNT, v->sums[i].count);
+		mt_report_number(bytes, report, MT_UNIT_BYTES, v->sums[i].bytes);
+		if (v->sums[i].count)
+			fprintf(report->out, "%s in %s %s %s %s not count\n", bytes, count,
+				MT_PLURAL(count, "block"), mt_verdict_words((enum mt_verdict)i),
+				v->sums[i].count == 1 ? "does" : "do");
+	}
+}
+
+void mt_check_text(const struct mt_report *report, const struct mt_judged *j)
 {
 	uint64_t shown = report->count ? report->count : LEAKS;
 	struct mt_backtrace backtrace = {0};
@@ -233,6 +263,7 @@ static void check_text(const struct mt_report *report, const struct mt_judged *j
 			limit_text(report, j, i);
 			mt_check_say_shares(report, j, i);
 		}
+	say_reachable(report);
 	mt_report_suppressed(report, "");
 	say_unseen(report);
 	if (!j->exact)
@@ -263,8 +294,10 @@ int mt_report_check(const struct mt_report *report, struct mt_err *err)
 		judge(&judged, report);
 		if (report->format == MT_FORMAT_JSON)
 			check_json(report, &judged);
+		else if (report->format == MT_FORMAT_JUNIT)
+			mt_check_junit(report, &judged);
 		else
-			check_text(report, &judged);
+			mt_check_text(report, &judged);
 		status = !judged.holds;
 	}
 	mt_judged_free(&judged);

@@ -6,6 +6,7 @@
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/resident.h"
+#include "core/export/verdict_words.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -233,6 +234,8 @@ static void end_json(struct mt_json *json, const struct mt_profile *profile)
 		mt_json_integer(json, info->exit_status);
 	if (info->oom_killed)
 		oom_json(json, profile);
+	if (profile->verdicts)
+		mt_verdict_json(json, profile->verdicts);
 	mt_json_put_seconds(json, "resolution_seconds", info->resolution_ns);
 	mt_json_key(json, "counters");
 	mt_json_open(json, '{');
@@ -376,6 +379,14 @@ static void put_exit_status(const struct mt_report *report)
 	put_line(report, "exit status", text);
 }
 
+static void put_leak_check(const struct mt_report *report)
+{
+	char text[MT_VERDICT_WORDS_LEN];
+
+	if (mt_verdict_sentence(text, report))
+		put_line(report, "leak check", text);
+}
+
 /* Who it was, where it came from, how it ended. */
 static void put_process(const struct mt_report *report)
 {
@@ -398,6 +409,7 @@ static void put_process(const struct mt_report *report)
 		snprintf(text, sizeof text, "%u", info->pid);
 	put_line(report, "process", text);
 	put_exit_status(report);
+	put_leak_check(report);
 }
 
 static void put_start(const struct mt_report *report)

@@ -1,5 +1,6 @@
 #include "core/export/report_leakcheck.h"
 #include "core/export/report_parts.h"
+#include "core/export/verdict_words.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static const char *about(const struct leakcheck_report *r)
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_sum(const struct leakcheck_report *r, const char *words,
-	const struct mt_leakcheck_sum *sum)
+	const struct mt_verdict_sum *sum)
 {
 	char bytes[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN];
 
@@ -191,8 +192,13 @@ static void put_text(struct leakcheck_report *r)
 		put_sum(r, "suppressed", &c->suppressed);
 	put_doubts(r);
 	mt_number_time(still, c->still.still_ns);
-	mt_number_time(walk, c->check_ns);
-	if (c->still.no_copy == mt_still_unwanted)
+	mt_number_time(walk, c->recorded ? c->recorded->moment_ns : c->check_ns);
+	if (c->recorded)
+		fprintf(out,
+			c->recorded->at_end ? "checked at the end of the program, after %s\n"
+					    : "checked while the program ran, after %s\n",
+			walk);
+	else if (c->still.no_copy == mt_still_unwanted)
 		fprintf(out, "checked in %s, while the threads stood still\n", walk);
 	else if (c->still.no_copy)
 		fprintf(out,
@@ -208,28 +214,6 @@ static void put_text(struct leakcheck_report *r)
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_json_sum(struct mt_json *json, const char *name, const struct mt_leakcheck_sum *sum)
-{
-	mt_json_key(json, name);
-	mt_json_open(json, '{');
-	mt_json_put_number(json, "count", sum->count);
-	mt_json_put_number(json, "bytes", sum->bytes);
-	mt_json_close(json, '}');
-}
-
-/* "definitely_lost" */
-static void put_json_verdict(struct mt_json *json, enum mt_verdict verdict,
-	const struct mt_leakcheck_sum *sum)
-{
-	char name[32], *at;
-
-	snprintf(name, sizeof name, "%s", mt_verdict_words(verdict));
-	for (at = name; *at; at++)
-		if (*at == ' ')
-			*at = '_';
-	put_json_sum(json, name, sum);
-}
 
 static void put_json_step(struct leakcheck_report *r, const struct mt_holder_step *step)
 {
@@ -276,7 +260,7 @@ static void put_json_group(struct leakcheck_report *r, uint64_t rank,
 		mt_profile_function_name(r->report->profile,
 			mt_profile_group_function(r->report->profile, g->group)));
 	for (int v = 0; v < MT_VERDICT_COUNT; v++)
-		put_json_verdict(json, (enum mt_verdict)v, &g->sums[v]);
+		mt_verdict_json_sum(json, (enum mt_verdict)v, &g->sums[v]);
 	mt_backtrace_get(&r->backtrace, r->report->profile, r->report->symbols, g->group);
 	mt_report_json_backtrace(json, &r->backtrace);
 	mt_json_key(json, "held_by");
@@ -293,6 +277,21 @@ static void put_json_group(struct leakcheck_report *r, uint64_t rank,
 	mt_json_close(json, '}');
 }
 
+/* How it was made. */
+static void put_json_made(struct mt_json *json, const struct mt_leakcheck *c)
+{
+	mt_json_key(json, "stopped_ms");
+	mt_json_real(json, (double)c->still.still_ns / 1e6);
+	mt_json_put_bool(json, "copied", !c->still.no_copy);
+	mt_json_key(json, "no_copy");
+	if (c->still.no_copy)
+		mt_json_string(json, c->still.no_copy);
+	else
+		mt_json_null(json);
+	mt_json_put_number(json, "threads_not_stopped", c->roots.unknown_threads);
+	mt_json_put_seconds(json, "check_seconds", c->check_ns);
+}
+
 static void put_json(struct leakcheck_report *r)
 {
 	struct mt_json *json = &r->json;
@@ -305,20 +304,18 @@ static void put_json(struct leakcheck_report *r)
 	mt_json_put_string(json, "command", command);
 	free(command);
 	for (int v = 0; v < MT_VERDICT_COUNT; v++)
-		put_json_verdict(json, (enum mt_verdict)v, &c->sums[v]);
-	put_json_sum(json, "suppressed", &c->suppressed);
+		mt_verdict_json_sum(json, (enum mt_verdict)v, &c->sums[v]);
+	mt_json_key(json, "suppressed");
+	mt_json_open(json, '{');
+	mt_json_put_number(json, "count", c->suppressed.count);
+	mt_json_put_number(json, "bytes", c->suppressed.bytes);
+	mt_json_close(json, '}');
 	mt_json_put_bool(json, "estimated", is_estimated(r));
 	mt_json_put_bool(json, "begins_within", mt_info_begins_within(&r->report->profile->info));
-	mt_json_key(json, "stopped_ms");
-	mt_json_real(json, (double)c->still.still_ns / 1e6);
-	mt_json_put_bool(json, "copied", !c->still.no_copy);
-	mt_json_key(json, "no_copy");
-	if (c->still.no_copy)
-		mt_json_string(json, c->still.no_copy);
+	if (c->recorded)
+		mt_verdict_json_moment(json, c->recorded);
 	else
-		mt_json_null(json);
-	mt_json_put_number(json, "threads_not_stopped", c->roots.unknown_threads);
-	mt_json_put_seconds(json, "check_seconds", c->check_ns);
+		put_json_made(json, c);
 	mt_json_key(json, "groups");
 	mt_json_open(json, '[');
 	each_group(r, put_json_group);

@@ -3,6 +3,7 @@
 #include "core/export/metric_columns.h"
 #include "core/export/oom.h"
 #include "core/export/resident.h"
+#include "core/export/verdict_words.h"
 
 #include <stdlib.h>
 
@@ -72,7 +73,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	const struct mt_info *info = &mt_report_whole(report)->info;
 	const struct mt_group *sum = &selection->sum;
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
-	char n[4][MT_METRIC_LEN], start[40], oom[MT_OOM_LEN];
+	char n[4][MT_METRIC_LEN], start[40], oom[MT_OOM_LEN], check[MT_VERDICT_WORDS_LEN];
 	const char *within = is_range(report) ? " in the range" : "";
 	FILE *out = report->out;
 
@@ -109,6 +110,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	fprintf(out, "\n%-11s%s in %s %s%s%s%s\n", mt_report_left(report), n[0], n[1],
 		MT_PLURAL(n[1], "block"), *within ? " allocated" : "", within,
 		mt_report_knows_leaks(report) ? "" : ", at the end of the recording");
+	if (mt_verdict_sentence(check, report))
+		fprintf(out, "leak check %s\n", check);
 	if (mt_oom_sentence(oom, mt_report_whole(report), report->symbols)) {
 		mt_text_put(out, MT_TEXT_LINE, oom);
 		putc('\n', out);

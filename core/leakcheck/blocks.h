@@ -3,22 +3,10 @@
 #ifndef MT_LEAKCHECK_BLOCKS_H
 #define MT_LEAKCHECK_BLOCKS_H
 
+#include "core/model/verdicts.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-/* X(id, short name, words), the worst first. As valgrind has them. */
-#define MT_VERDICTS(X) \
-	X(LOST, "lost", "definitely lost") \
-	X(INDIRECT, "indirect", "indirectly lost") \
-	X(POSSIBLE, "possible", "possibly lost") \
-	X(REACHABLE, "reachable", "still reachable")
-
-enum mt_verdict {
-#define X(id, name, words) MT_VERDICT_##id,
-	MT_VERDICTS(X) MT_VERDICT_COUNT,
-#undef X
-	MT_VERDICT_NONE = MT_VERDICT_COUNT, /* nothing has reached it yet */
-};
 
 #define MT_HOLDER_NONE UINT32_MAX
 #define MT_HOLDER_ROOT 0x80000000u /* with the number of a root; else it is a block's index */

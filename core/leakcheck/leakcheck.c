@@ -6,25 +6,17 @@
 #include <string.h>
 #include <time.h>
 
-static const struct {
-	const char *name, *words;
-} verdicts[] = {
-#define X(id, name, words) {name, words},
-	MT_VERDICTS(X)
-#undef X
-};
-
-const char *mt_verdict_words(enum mt_verdict verdict)
-{
-	return verdicts[verdict].words;
-}
-
-const char *mt_verdict_name(enum mt_verdict verdict)
-{
-	return verdicts[verdict].name;
-}
-
 /* ---- what lives ------------------------------------------------------------------------------ */
+
+static struct mt_filter *live_filter(struct mt_err *err)
+{
+	struct mt_filter *live = mt_filter_new();
+
+	if (mt_filter_set(live, MT_FILTER_LIFETIME, "only_leaked", err) >= 0)
+		return live;
+	mt_filter_free(live);
+	return NULL;
+}
 
 static int add_block(void *context, const struct mt_allocation *a)
 {
@@ -43,12 +35,11 @@ static int add_block(void *context, const struct mt_allocation *a)
 int mt_leakcheck_add_live(struct mt_leakcheck *c, const struct mt_source *source,
 	struct mt_err *err)
 {
-	struct mt_filter *live = mt_filter_new();
-	int status = mt_filter_set(live, MT_FILTER_LIFETIME, "only_leaked", err);
+	struct mt_filter *live = live_filter(err);
+	int status = !live ? err->code
+			   : mt_scan_allocations(source, live, MT_SCAN_ADDRESSES | MT_SCAN_TIMELESS,
+				   add_block, c, err);
 
-	if (status >= 0)
-		status = mt_scan_allocations(source, live, MT_SCAN_ADDRESSES | MT_SCAN_TIMELESS,
-			add_block, c, err);
 	mt_filter_free(live);
 	if (status == -E2BIG)
 		mt_fail(err, status,
@@ -92,7 +83,7 @@ static bool is_suppressed(const struct mt_leakcheck *c, uint32_t block, const bo
 		&& (is_known[b->group] || is_known[c->blocks.items[leader_of(c, block)].group]);
 }
 
-static void count(struct mt_leakcheck_sum *sum, uint64_t bytes)
+static void count(struct mt_verdict_sum *sum, uint64_t bytes)
 {
 	sum->count++;
 	sum->bytes += bytes;
@@ -109,14 +100,37 @@ static int by_loss(const void *a, const void *b)
 	return x->group > y->group ? 1 : x->group < y->group ? -1 : 0;
 }
 
-void mt_leakcheck_sum_up(struct mt_leakcheck *c, const bool *is_known, uint32_t group_count)
+static void begin_groups(struct mt_leakcheck *c, uint32_t group_count)
+{
+	c->groups = mt_alloc((group_count + 1ull) * sizeof *c->groups);
+	for (uint32_t i = 0; i < group_count; i++) {
+		c->groups[i].group = i;
+		for (int v = 0; v < MT_VERDICT_COUNT; v++)
+			c->groups[i].first[v] = MT_BLOCK_NONE;
+	}
+}
+
+/* Those without a block go; those that lose most come first. */
+static void end_groups(struct mt_leakcheck *c, uint32_t group_count)
 {
 	uint32_t kept = 0;
 
-	c->groups = mt_alloc((group_count + 1ull) * sizeof *c->groups);
-	for (uint32_t i = 0; i < group_count; i++)
+	for (uint32_t i = 0; i < group_count; i++) {
+		uint64_t all = 0;
+
 		for (int v = 0; v < MT_VERDICT_COUNT; v++)
-			c->groups[i].first[v] = MT_BLOCK_NONE;
+			all += c->groups[i].sums[v].count;
+		c->groups[kept] = c->groups[i];
+		kept += all > 0;
+	}
+	c->group_count = kept;
+	if (kept)
+		qsort(c->groups, kept, sizeof *c->groups, by_loss);
+}
+
+void mt_leakcheck_sum_up(struct mt_leakcheck *c, const bool *is_known, uint32_t group_count)
+{
+	begin_groups(c, group_count);
 	for (uint32_t i = 0; i < c->blocks.count; i++) {
 		const struct mt_held_block *b = &c->blocks.items[i];
 		struct mt_leakcheck_group *g = &c->groups[b->group];
@@ -130,18 +144,137 @@ void mt_leakcheck_sum_up(struct mt_leakcheck *c, const bool *is_known, uint32_t 
 		count(&g->sums[b->verdict], b->size);
 		count(&c->sums[b->verdict], b->size);
 	}
-	for (uint32_t i = 0; i < group_count; i++) {
-		uint64_t all = 0;
+	end_groups(c, group_count);
+}
 
-		for (int v = 0; v < MT_VERDICT_COUNT; v++)
-			all += c->groups[i].sums[v].count;
-		c->groups[kept] = c->groups[i];
-		c->groups[kept].group = i;
-		kept += all > 0;
+static void add_sum(struct mt_verdict_sum *to, const struct mt_verdict_sum *sum)
+{
+	to->count += sum->count;
+	to->bytes += sum->bytes;
+}
+
+void mt_leakcheck_of_recording(struct mt_leakcheck *c, const struct mt_verdicts *v,
+	const bool *is_known, uint32_t group_count)
+{
+	c->recorded = v;
+	begin_groups(c, group_count);
+	for (uint32_t i = 0; i < v->group_count; i++) {
+		const struct mt_verdict_group *g = &v->groups[i];
+
+		if (is_known && g->verdict <= MT_VERDICT_INDIRECT
+			&& (is_known[g->group] || is_known[g->leader])) {
+			add_sum(&c->suppressed, &g->sum);
+			continue;
+		}
+		add_sum(&c->groups[g->group].sums[g->verdict], &g->sum);
+		add_sum(&c->sums[g->verdict], &g->sum);
 	}
-	c->group_count = kept;
-	if (kept)
-		qsort(c->groups, kept, sizeof *c->groups, by_loss);
+	end_groups(c, group_count);
+}
+
+/* ---- what the recording keeps ---------------------------------------------------------------- */
+
+/* By group and verdict. */
+static void add_group(struct mt_verdicts *v, uint32_t group, uint32_t leader,
+	enum mt_verdict verdict, const struct mt_verdict_sum *sum)
+{
+	if (sum->count)
+		mt_verdicts_add_group(v, &(struct mt_verdict_group){group, leader, verdict, *sum});
+}
+
+struct indirect {
+	uint32_t group, leader;
+	uint64_t bytes;
+};
+
+static int by_leader(const void *a, const void *b)
+{
+	const struct indirect *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->leader < y->leader ? -1 : x->leader > y->leader;
+}
+
+/* Those of a group, from *at on. */
+static void add_indirect(struct mt_verdicts *v, const struct indirect *all, uint64_t total,
+	uint64_t *at, uint32_t group)
+{
+	while (*at < total && all[*at].group == group) {
+		uint32_t leader = all[*at].leader;
+		struct mt_verdict_sum sum = {0};
+
+		for (; *at < total && all[*at].group == group && all[*at].leader == leader; ++*at)
+			count(&sum, all[*at].bytes);
+		add_group(v, group, leader, MT_VERDICT_INDIRECT, &sum);
+	}
+}
+
+static void add_groups(const struct mt_leakcheck *c, struct mt_verdicts *v, uint32_t group_count)
+{
+	struct mt_verdict_sum(*sums)[MT_VERDICT_COUNT] =
+		mt_alloc((group_count + 1ull) * sizeof *sums);
+	struct indirect *indirect = NULL;
+	uint64_t total = 0, capacity = 0, at = 0;
+
+	for (uint32_t i = 0; i < c->blocks.count; i++) {
+		const struct mt_held_block *b = &c->blocks.items[i];
+
+		if (b->verdict != MT_VERDICT_INDIRECT) {
+			count(&sums[b->group][b->verdict], b->size);
+			continue;
+		}
+		MT_GROW(indirect, total, capacity);
+		indirect[total++] = (struct indirect){b->group,
+			c->blocks.items[leader_of(c, i)].group, b->size};
+	}
+	if (total)
+		qsort(indirect, total, sizeof *indirect, by_leader);
+	for (uint32_t i = 0; i < group_count; i++) {
+		add_group(v, i, i, MT_VERDICT_LOST, &sums[i][MT_VERDICT_LOST]);
+		add_indirect(v, indirect, total, &at, i);
+		add_group(v, i, i, MT_VERDICT_POSSIBLE, &sums[i][MT_VERDICT_POSSIBLE]);
+		add_group(v, i, i, MT_VERDICT_REACHABLE, &sums[i][MT_VERDICT_REACHABLE]);
+	}
+	free(indirect);
+	free(sums);
+}
+
+struct listing {
+	const struct mt_leakcheck *check;
+	struct mt_verdicts *to;
+};
+
+static int list_block(void *context, const struct mt_allocation *a)
+{
+	struct listing *l = context;
+	const struct mt_held_blocks *blocks = &l->check->blocks;
+	uint32_t i = a->domain == MT_DOMAIN_HEAP
+		? mt_held_blocks_find(blocks, a->address)
+		: MT_BLOCK_NONE;
+
+	if (i != MT_BLOCK_NONE && blocks->items[i].address == a->address
+		&& blocks->items[i].verdict < MT_VERDICT_REACHABLE)
+		mt_verdicts_add_block(l->to, a->number, (enum mt_verdict)blocks->items[i].verdict);
+	l->to->next_number = a->number + 1;
+	return 0;
+}
+
+int mt_leakcheck_verdicts(const struct mt_leakcheck *c, const struct mt_source *source,
+	struct mt_verdicts *v, struct mt_err *err)
+{
+	struct listing l = {c, v};
+	struct mt_filter *live = live_filter(err);
+	int status;
+
+	if (!live)
+		return err->code;
+	v->listed = true;
+	add_groups(c, v, source->profile->group_count);
+	status = mt_scan_allocations(source, live, MT_SCAN_ADDRESSES | MT_SCAN_TIMELESS, list_block,
+		&l, err);
+	mt_filter_free(live);
+	return status;
 }
 
 void mt_leakcheck_free(struct mt_leakcheck *c)

@@ -5,27 +5,27 @@
 #include "core/leakcheck/mark.h"
 #include "core/query/scan.h"
 
-struct mt_leakcheck_sum {
-	uint64_t count, bytes;
-};
 /* The blocks of a group: they have one backtrace. */
 struct mt_leakcheck_group {
 	uint32_t group;
 	uint32_t first[MT_VERDICT_COUNT]; /* a block with this verdict, or MT_BLOCK_NONE */
-	struct mt_leakcheck_sum sums[MT_VERDICT_COUNT];
+	struct mt_verdict_sum sums[MT_VERDICT_COUNT];
 };
 
 struct mt_leakcheck {
 	struct mt_held_blocks blocks;
 	struct mt_roots roots;
 	struct mt_still still;
-	struct mt_leakcheck_sum sums[MT_VERDICT_COUNT];
+	bool taken; /* still is to be released */
+	struct mt_verdict_sum sums[MT_VERDICT_COUNT];
 	/* lost, but a rule says that this is known, or it is lost with a block of which one says
 	 * so; in no other sum */
-	struct mt_leakcheck_sum suppressed;
+	struct mt_verdict_sum suppressed;
 	struct mt_leakcheck_group *groups; /* those that lose most come first */
 	uint32_t group_count;
 	uint64_t check_ns; /* how long the walk took */
+	/* those of a recording, with its sums alone; NULL: the check was made here. Borrowed. */
+	const struct mt_verdicts *recorded;
 };
 
 /* Adds what lives at the end of what the source knows. -ENOTSUP: it has no addresses. */
@@ -33,14 +33,18 @@ int mt_leakcheck_add_live(struct mt_leakcheck *, const struct mt_source *, struc
 /* Gives each block its verdict; c->still stands still. begins_within: blocks lived before the
  * recording began. */
 void mt_leakcheck_run(struct mt_leakcheck *, bool begins_within);
+/* What a recording keeps of a leak check: sums and groups, without blocks. is_known: see below. */
+void mt_leakcheck_of_recording(struct mt_leakcheck *, const struct mt_verdicts *,
+	const bool *is_known, uint32_t group_count);
 /* Takes what rules match out of the sums, and makes the list of groups. is_known: by group id, or
  * NULL. */
 void mt_leakcheck_sum_up(struct mt_leakcheck *, const bool *is_known, uint32_t group_count);
+/* What the recording is to keep of it: v is zeroed. The source is that of mt_leakcheck_add_live;
+ * the moment is the caller's to set. */
+int mt_leakcheck_verdicts(const struct mt_leakcheck *, const struct mt_source *,
+	struct mt_verdicts *v, struct mt_err *);
 /* All but c->still, which is released by itself. */
 void mt_leakcheck_free(struct mt_leakcheck *);
-
-const char *mt_verdict_words(enum mt_verdict); /* "definitely lost" */
-const char *mt_verdict_name(enum mt_verdict);  /* "lost" */
 
 /* ---- what holds a block ---- */
 

@@ -4,6 +4,7 @@
 #ifndef MT_MODEL_GROUP_COLUMN_H
 #define MT_MODEL_GROUP_COLUMN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum mt_unit { MT_UNIT_COUNT, MT_UNIT_BYTES, MT_UNIT_TIME };
@@ -33,6 +34,9 @@ struct mt_group_column {
 	double *variances;
 	uint32_t count; /* groups that have values; those behind are not known */
 	uint32_t width;
+	/* tables for people show it only where they are sorted by it: another column says much
+	 * the same */
+	bool aside;
 };
 
 #define MT_COLUMNS_MAX 32u        /* that a profile can have beside the built-in ones */

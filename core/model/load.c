@@ -3,8 +3,10 @@
 #include "core/model/checkpoint.h"
 #include "core/model/payload.h"
 #include "core/model/replay.h"
+#include "core/model/verdicts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 struct loader {
 	struct mt_profile *profile;
@@ -286,6 +288,26 @@ static int load_replay(struct loader *l)
 	return result;
 }
 
+/* Of the last leak check. Without it all else stays exact. */
+static void load_verdicts(struct loader *l)
+{
+	uint32_t i = mt_trace_reader_count(l->reader);
+
+	while (i-- > 0 && mt_trace_reader_block(l->reader, i)->type != MT_BLOCK_VERDICTS)
+		;
+	if (i == UINT32_MAX || mt_trace_reader_payload(l->reader, i, &l->payload, NULL))
+		return;
+	struct mt_verdicts *v = mt_alloc(sizeof *v);
+	const char *fault = mt_verdicts_decode(v, &l->payload, l->profile->group_count);
+
+	if (fault) {
+		reject(l, mt_trace_reader_block(l->reader, i), fault);
+		free(v);
+		return;
+	}
+	mt_profile_take_verdicts(l->profile, v);
+}
+
 const struct mt_source_facts mt_trace_facts = {
 	.resolution_ns = 1000,
 	.loss = MT_SOURCE_LOSS_COUNTED,
@@ -321,6 +343,7 @@ int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 			: mt_trace_reader_block(reader, start)->first_ns;
 		p->info.file_bytes = mt_trace_reader_file_bytes(reader);
 		mt_blind_derive_old(p);
+		load_verdicts(&l);
 		if (err)
 			*err = (struct mt_err){0};
 	}

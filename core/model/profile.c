@@ -1,4 +1,5 @@
 #include "core/model/profile.h"
+#include "core/model/verdicts.h"
 
 #include "core/base/assert.h"
 #include "core/base/text.h"
@@ -55,6 +56,9 @@ void mt_profile_free(struct mt_profile *p)
 	for (uint32_t i = 0; i < p->column_count; i++)
 		free_column(&p->columns[i]);
 	free(p->columns);
+	if (p->verdicts)
+		mt_verdicts_free(p->verdicts);
+	free(p->verdicts);
 	*p = (struct mt_profile){0};
 }
 

@@ -367,6 +367,10 @@ struct mt_profile {
 	uint32_t column_count, column_capacity;
 	/* The groups are parts of those that the columns tell of, so these are not known. */
 	bool columns_unknown;
+	/* of the last leak check; NULL: there was none. Owned. */
+	struct mt_verdicts *verdicts;
+	/* live blocks are those that are lost (core/query/lost.h) */
+	bool lost_alone;
 	/* Its own since mt_profile_init: while it stays the same, ids keep their meaning. */
 	uint64_t lineage;
 };

@@ -4,6 +4,7 @@
 #include "core/query/scan.h"
 
 #include "core/base/nearest.h"
+#include "core/model/verdicts.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,6 +19,7 @@ enum {
 	AT_MARKER = 16,
 	AT_MMAPPED = 32,
 	AT_ARENA = 64,
+	AT_VERDICT = 128,
 };
 enum {
 	END_LIFETIME = 1, /* one of a list */
@@ -80,6 +82,10 @@ bool mt_filter_allocation_matches(const struct mt_filter_bounds *b, const struct
 		return false;
 	if (asked & AT_MMAPPED && is_mmapped(a) != b->mmapped)
 		return false;
+	if (asked & AT_VERDICT
+		&& (a->domain != MT_DOMAIN_HEAP
+			|| mt_verdicts_find(b->verdicts, a->number) != b->verdict))
+		return false;
 	return !(asked & AT_ARENA) || arena_matches(b, a);
 }
 
@@ -113,8 +119,9 @@ bool mt_filter_asks_for_leaks(const struct mt_filter_bounds *b)
 
 bool mt_filter_is_for_leaks(const struct mt_filter *filter)
 {
-	return filter->fields[MT_FILTER_LIFETIME].text
-		&& filter->fields[MT_FILTER_LIFETIME].value.number == MT_LIFETIME_LEAKED;
+	return filter->fields[MT_FILTER_VERDICT].text
+		|| (filter->fields[MT_FILTER_LIFETIME].text
+			&& filter->fields[MT_FILTER_LIFETIME].value.number == MT_LIFETIME_LEAKED);
 }
 
 bool mt_filter_asks_for_times(const struct mt_filter_bounds *b)
@@ -324,6 +331,37 @@ static int find_heap(struct mt_filter_bounds *b, const struct mt_filter *filter,
 	return 0;
 }
 
+/* A verdict is one on a block that lives at the end. */
+static int find_verdict(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	const struct mt_profile *profile, struct mt_err *err)
+{
+	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_VERDICT];
+
+	if (!entry->text)
+		return 0;
+	if (!profile->verdicts)
+		return mt_fail(err, -EINVAL,
+			"%s: the recording has no leak check; record the program with "
+			"--leak-check",
+			entry->called);
+	if (!profile->verdicts->listed)
+		return mt_fail(err, -EINVAL,
+			"%s: so many blocks are lost that the recording keeps their sums only; "
+			"sort groups by lost_size instead",
+			entry->called);
+	if (b->lifetime != MT_LIFETIME_ALL && b->lifetime != MT_LIFETIME_LEAKED
+		&& b->lifetime != MT_LIFETIME_GROUP_LEAKED)
+		return mt_fail(err, -EINVAL,
+			"%s: a leak check judges blocks that live at the end of the recording, "
+			"which %s does not select; leave one of the two out",
+			entry->called, filter->fields[MT_FILTER_LIFETIME].text);
+	b->lifetime = MT_LIFETIME_LEAKED;
+	b->at_allocation |= AT_VERDICT;
+	b->verdicts = profile->verdicts;
+	b->verdict = (unsigned)entry->value.number;
+	return 0;
+}
+
 /* ---- compiling ---- */
 
 struct bound {
@@ -401,6 +439,8 @@ int mt_filter_compile(struct mt_filter_bounds *b, const struct mt_filter *filter
 	b->needs = mt_filter_needs(filter);
 	b->lifetime = (unsigned)filter->fields[MT_FILTER_LIFETIME].value.number;
 	b->temporary_threshold = filter->fields[MT_FILTER_TEMPORARY_THRESHOLD].value.number;
+	if (find_verdict(b, filter, profile, err) < 0)
+		return -EINVAL;
 	if (b->lifetime != MT_LIFETIME_ALL && b->lifetime != MT_LIFETIME_GROUP_LEAKED)
 		b->at_end |= END_LIFETIME;
 	if (compile_times(b, filter, err) < 0 || compile_ranges(b, filter, err) < 0

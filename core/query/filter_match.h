@@ -48,6 +48,8 @@ struct mt_filter_bounds {
 	uint32_t thread_count;
 	uint32_t *markers; /* string ids */
 	uint32_t marker_count;
+	const struct mt_verdicts *verdicts; /* the profile's */
+	unsigned verdict;
 	bool mmapped, main_arena;
 	struct mt_filter_range main_heap;
 };

@@ -82,8 +82,8 @@ static const struct {
 #define COUNTER(name) offsetof(struct mt_group, name), NULL
 #define COMPUTED(function) 0, function
 #define X(id, name, heading, words, unit, fold, value, doubt, json, beside) \
-	{{name, heading, words, MT_UNIT_##unit, MT_FOLD_##fold, 0, NULL, NULL, 0, 1}, value, \
-		MT_DOUBT_##doubt, json, beside},
+	{{name, heading, words, MT_UNIT_##unit, MT_FOLD_##fold, 0, NULL, NULL, 0, 1, false}, \
+		value, MT_DOUBT_##doubt, json, beside},
 	MT_METRICS(X)
 #undef X
 };

@@ -244,6 +244,9 @@ struct mt_folds {
 	X(ARENA, "arena", CHOICE, ALLOCATION, "main|thread", \
 		"main: only blocks in the main heap of glibc's malloc; thread: only blocks in " \
 		"the heaps that it makes for threads") \
+	X(VERDICT, "verdict", CHOICE, END, "lost|indirect|possible|reachable", \
+		"only blocks that are definitely lost, indirectly lost, possibly lost or still " \
+		"reachable, by the leak check of the recording (record --leak-check)") \
 	X(TEMPORARY_THRESHOLD, "temporary_threshold", COUNT, ALLOCATION, NULL, \
 		"count blocks as temporary that were freed after at most N further allocations " \
 		"of their thread; 0 by default")

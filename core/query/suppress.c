@@ -1,5 +1,6 @@
 /* Which leaks are suppressed, and the profile without them. */
 #include "core/model/sampling.h"
+#include "core/model/verdicts.h"
 #include "core/query/frame.h"
 #include "core/query/suppress_rules.h"
 
@@ -519,6 +520,32 @@ static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uin
 		out->profile.estimates[id].live = (struct mt_estimate){0};
 }
 
+/* Blocks that are indirectly lost with a block that a rule matches are known as well. */
+static void take_off_led(struct mt_suppressed *out, struct mt_suppressions *rules)
+{
+	const struct mt_verdicts *v = out->profile.verdicts;
+
+	for (uint32_t i = 0; i < v->group_count; i++) {
+		const struct mt_verdict_group *g = &v->groups[i];
+		struct mt_group *group = &out->profile.groups[g->group];
+		uint32_t rule = out->verdicts[g->leader];
+
+		if (g->verdict != MT_VERDICT_INDIRECT || !rule || rule == MT_SUPPRESS_UNDECIDED
+			|| group->live_count < g->sum.count)
+			continue;
+		rules->rules[rule - 1].shown.blocks += g->sum.count;
+		rules->rules[rule - 1].shown.bytes += g->sum.bytes;
+		out->blocks[g->group] += g->sum.count;
+		out->bytes[g->group] += g->sum.bytes;
+		out->all_blocks += g->sum.count;
+		out->all_bytes += g->sum.bytes;
+		out->profile.info.leaked_count -= g->sum.count;
+		out->profile.info.leaked_bytes -= g->sum.bytes;
+		group->live_count -= g->sum.count;
+		group->live_bytes -= g->sum.bytes;
+	}
+}
+
 void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
 	const struct mt_profile *p, const struct mt_symbols *symbols)
 {
@@ -552,6 +579,8 @@ void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
 		}
 	}
 	matcher_free(&m);
+	if (p->lost_alone)
+		take_off_led(out, rules);
 }
 
 void mt_suppressed_free(struct mt_suppressed *s)

@@ -2,6 +2,7 @@
 #include "core/session/internal.h"
 
 #include "core/model/payload.h"
+#include "core/model/verdicts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -465,6 +466,11 @@ static void make_end(struct mt_flight *f, const struct mt_buffer *symbols, struc
 	if (symbols)
 		mt_trace_writer_make(f->writer, MT_BLOCK_SYMBOLS, 0, symbols->data, symbols->len,
 			made);
+	if (symbols && f->profile->verdicts) {
+		mt_verdicts_encode(f->profile->verdicts, &payload);
+		mt_trace_writer_make(f->writer, MT_BLOCK_VERDICTS, 0, payload.data, payload.len,
+			made);
+	}
 	while (more) {
 		payload.len = 0;
 		more = mt_totals_add_part(&payload, f->profile, &next, MT_TOTALS_GROUPS_MAX);

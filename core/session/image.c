@@ -1,4 +1,5 @@
 /* One image of the program, from its first event to its complete trace. */
+#include "core/model/verdicts.h"
 #include "core/session/family.h"
 #include "core/session/image_parts.h"
 
@@ -157,6 +158,27 @@ bool mt_image_pending(const struct mt_image *i)
 	return mt_merge_pending(&i->merge);
 }
 
+/* Of a leak check of this image, which came from outside. */
+static void take_verdicts(struct mt_image *i)
+{
+	struct mt_process *p = i->process;
+	struct mt_verdicts *v = mt_alloc(sizeof *v);
+
+	pthread_mutex_lock(&i->recorder->lock);
+	struct mt_buffer payload = p->verdicts;
+
+	p->verdicts = (struct mt_buffer){0};
+	pthread_mutex_unlock(&i->recorder->lock);
+	if (payload.len && !mt_verdicts_decode(v, &payload, i->profile.group_count)
+		&& v->image == i->profile.info.images_before) {
+		i->profile.verdicts = v;
+	} else {
+		mt_verdicts_free(v);
+		free(v);
+	}
+	mt_buffer_free(&payload);
+}
+
 /* Of a process whose next events nobody takes any more: what is known beside them. */
 static void conclude(struct mt_image *i, int wait_status)
 {
@@ -169,6 +191,7 @@ static void conclude(struct mt_image *i, int wait_status)
 	if (i->writer && !i->failure.code) {
 		mt_flight_end(&i->flight);
 		mt_image_take_live(i);
+		take_verdicts(i);
 	}
 }
 

@@ -68,6 +68,9 @@ enum mt_message_type {
 	/* a: process, 0 the root; bytes: the file's absolute name, which may have % fields, or
 	 * nothing -> mt_answer with the name once the file is complete */
 	MT_MESSAGE_SNAPSHOT,
+	/* a: process, 0 the root; bytes: the next part of what a leak check has found there
+	 * (core/model/verdicts.h); b: 1 the last part -> mt_answer: its trace will have it */
+	MT_MESSAGE_VERDICTS,
 	/* ends the recording; the programs go on -> mt_answer once all traces are complete */
 	MT_MESSAGE_STOP,
 };
@@ -193,6 +196,7 @@ struct mt_process {
 	/* how often somebody has asked for what lives; lock: the last answer, NULL: none waits */
 	_Atomic uint32_t live_asked;
 	struct mt_live_answer *live;
+	struct mt_buffer verdicts; /* lock: of the last leak check */
 	struct mt_oom *oom; /* service: of its control group, while it lives; NULL: nothing */
 	/* enum mt_oom_kind, if it has ended by SIGKILL: set before the draining thread hears of
 	 * its end, after the limit */

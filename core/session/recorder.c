@@ -85,7 +85,7 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 			| (o->drop_when_full ? MT_SEGMENT_DROP : 0)
 			| (o->wait_when_full ? MT_SEGMENT_WAIT : 0)
 			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0)
-			| (o->leak_check ? MT_SEGMENT_LEAK_CHECK : 0),
+			| (o->at_end ? MT_SEGMENT_LEAK_CHECK : 0),
 		.paused = atomic_load(&r->paused),
 		.sample_bytes = o->sample_bytes,
 	};

@@ -84,6 +84,41 @@ int mt_session_request(const char *name, enum mt_request request, pid_t process,
 	return status;
 }
 
+/* In parts, of which the recorder answers the last. */
+static int send_parts(int fd, pid_t process, const struct mt_buffer *verdicts, struct mt_err *err)
+{
+	for (size_t at = 0, len;; at += len) {
+		struct mt_message m = {.magic = MT_MESSAGE_MAGIC,
+			.type = MT_MESSAGE_VERDICTS,
+			.a = (uint32_t)process};
+
+		len = verdicts->len - at < sizeof m.bytes ? verdicts->len - at : sizeof m.bytes;
+		m.len = (uint32_t)len;
+		m.b = at + len == verdicts->len;
+		memcpy(m.bytes, verdicts->data + at, len);
+		if (send(fd, &m, offsetof(struct mt_message, bytes) + len, MSG_NOSIGNAL) < 0)
+			return mt_fail(err, -errno,
+				"the recorder does not accept the leak check: %s", strerror(errno));
+		if (m.b)
+			return 0;
+	}
+}
+
+int mt_session_tell_verdicts(const char *name, pid_t process, const struct mt_buffer *verdicts,
+	struct mt_err *err)
+{
+	struct mt_answer answer = {0};
+	int fd = mt_session_connect(name, err), status;
+
+	if (fd < 0)
+		return fd;
+	status = send_parts(fd, process, verdicts, err);
+	if (!status)
+		status = await(fd, 1, &answer, err);
+	close(fd);
+	return status;
+}
+
 int mt_session_detach(const char *name, struct mt_err *err)
 {
 	return mt_session_request(name, MT_REQUEST_DETACH, 0, NULL, NULL, err);

@@ -30,6 +30,7 @@ struct mt_peer {
 	bool awaits_stop; /* it is answered when all traces are complete */
 	uint32_t listed;
 	struct mt_silent silent;
+	struct mt_buffer verdicts;    /* what has come of them so far */
 	struct mt_process *asks_live; /* it waits for what lives there; NULL: it does not */
 	uint32_t live_number;         /* of its request */
 	struct ucred who;

@@ -320,6 +320,7 @@ void mt_service_drop(struct mt_service *s, unsigned index)
 
 	close(s->peers[index].fd);
 	free(s->peers[index].silent.items);
+	mt_buffer_free(&s->peers[index].verdicts);
 	s->peer_count--; /* in order of their coming */
 	memmove(&s->peers[index], &s->peers[index + 1], (s->peer_count - index) * sizeof *s->peers);
 	count_watchers(s, watched);

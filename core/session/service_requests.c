@@ -149,6 +149,44 @@ static void answer_snapshots(struct mt_service *s)
 	}
 }
 
+/* ---- leak checks ----------------------------------------------------------------------------- */
+
+#define VERDICTS_MAX (64u << 20) /* bytes: more does not fit into a block of a trace */
+
+/* The image that they are of takes them when it ends. */
+static void keep_verdicts(struct mt_recorder *r, struct mt_peer *p, pid_t pid)
+{
+	struct mt_process *process = pid && pid != r->program ? mt_offer_find(r, pid) : r->root;
+	struct mt_err err = {0};
+
+	if (!process || atomic_load(&process->done)) {
+		mt_fail(&err, -ESRCH, "process %d is no longer being recorded",
+			(int)(pid ? pid : r->program));
+		answer(p, &err);
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	mt_buffer_free(&process->verdicts);
+	process->verdicts = p->verdicts;
+	pthread_mutex_unlock(&r->lock);
+	p->verdicts = (struct mt_buffer){0};
+	done(p);
+}
+
+static void on_verdicts(struct mt_recorder *r, struct mt_peer *p, const struct mt_message *m)
+{
+	struct mt_err err = {0};
+
+	if (p->verdicts.len + m->len <= VERDICTS_MAX)
+		mt_buffer_add(&p->verdicts, m->bytes, m->len);
+	else
+		mt_fail(&err, -EFBIG, "the leak check has found more than a trace can hold");
+	if (m->b && !err.code)
+		keep_verdicts(r, p, (pid_t)m->a);
+	else if (m->b)
+		answer(p, &err);
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 void mt_service_answer_requests(struct mt_service *s)
@@ -196,6 +234,7 @@ bool mt_service_on_request(struct mt_service *s, struct mt_peer *p, const struct
 		mt_service_answer_requests(s);
 		break;
 	case MT_MESSAGE_DETACH: on_detach(r, p); break;
+	case MT_MESSAGE_VERDICTS: on_verdicts(r, p, m); break;
 	default: return false;
 	}
 	return true;

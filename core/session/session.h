@@ -9,6 +9,7 @@
 
 #define MT_SESSION_LEAST_SIZE (256u << 10) /* smaller traces leave no room for anything */
 
+struct mt_session;
 struct mt_session_options {
 	char *const *argv;  /* program and arguments, NULL-terminated; NULL with attach */
 	pid_t attach;       /* records this process, which runs already; 0: starts argv */
@@ -28,8 +29,10 @@ struct mt_session_options {
 	uint32_t depth_limit; /* 0: 4096 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
 	bool no_patch; /* allocators inside programs stay as they are */
-	/* the end of each process waits until the caller has looked at it (mt_session.at_end) */
-	bool leak_check;
+	/* Called by wait and poll for each process that is at its end, behind all destructors; it
+	 * ends when this returns. NULL: none waits. */
+	void (*at_end)(void *context, const struct mt_session *, pid_t);
+	void *at_end_context;
 	/* functions of another allocator (core/session/named.h); NULL: none are named */
 	const char *allocator_functions;
 	bool no_follow;        /* executed programs get the environment that they are given */
@@ -88,14 +91,10 @@ struct mt_session {
 	/* sentences on snapshots that the recorder has taken by itself */
 	char **snapshots;
 	uint32_t snapshot_count, snapshot_capacity;
-	uint64_t still_ns; /* attached: the most that one of the threads stood still for it */
-	bool failed;       /* the root's trace could not be written, or not to its end */
-	bool attached;     /* the program was there before */
-	bool detached;     /* it runs on, and is recorded no more */
-	/* with leak_check: called by wait and poll for each process that is at its end, and goes on
-	 * to end when this returns */
-	void (*at_end)(void *context, pid_t);
-	void *at_end_context;
+	uint64_t still_ns;      /* attached: the most that one of the threads stood still for it */
+	bool failed;            /* the root's trace could not be written, or not to its end */
+	bool attached;          /* the program was there before */
+	bool detached;          /* it runs on, and is recorded no more */
 	struct mt_front *front; /* private */
 };
 
@@ -168,6 +167,10 @@ struct mt_done {
 int mt_session_request(const char *name, enum mt_request, pid_t process, const char *text,
 	struct mt_done *, struct mt_err *err);
 int mt_session_detach(const char *name, struct mt_err *err);
+/* What a leak check has found in a process goes into its trace; process: 0 the root; verdicts: as
+ * mt_verdicts_encode made them. */
+int mt_session_tell_verdicts(const char *name, pid_t process, const struct mt_buffer *verdicts,
+	struct mt_err *err);
 
 /* What lives in a process of a running session: its trace up to a moment, which is the end of the
  * first trace_bytes bytes, and a trace with nothing but the list of what lives then. */

@@ -27,6 +27,8 @@ struct mt_front {
 	bool has_status, finished, recorder_gone, goes_on;
 	bool masked; /* the mask of signals is not as it was; ignoring: nor are ^C and ^\ */
 	bool ignoring;
+	void (*at_end)(void *context, const struct mt_session *, pid_t);
+	void *at_end_context;
 	bool attached;  /* the program is no child of the recorder's */
 	bool detaching; /* that was asked for */
 	int wait_status;
@@ -162,8 +164,7 @@ static void judge(struct mt_front *f, pid_t process)
 {
 	struct mt_err ignored;
 
-	if (f->session->at_end)
-		f->session->at_end(f->session->at_end_context, process);
+	f->at_end(f->at_end_context, f->session, process);
 	int fd = mt_session_connect(f->session->name, &ignored);
 
 	if (fd < 0)
@@ -227,7 +228,10 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 		return error;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	f = mt_alloc(sizeof *f);
-	*f = (struct mt_front){.session = s, .attached = o->attach != 0};
+	*f = (struct mt_front){.session = s,
+		.at_end = o->at_end,
+		.at_end_context = o->at_end_context,
+		.attached = o->attach != 0};
 	s->attached = f->attached;
 	if (f->attached && !o->watched) /* a ^C that comes too early detaches soon */
 		block_signals(f);

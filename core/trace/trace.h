@@ -105,6 +105,7 @@ enum mt_block_type {
 	 * both have room. */
 	MT_BLOCK_SKIPPABLE_FIRST = 128,
 	MT_BLOCK_LIVE_BLOCKS = MT_BLOCK_SKIPPABLE_FIRST, /* at the end: core/model/live_list.h */
+	MT_BLOCK_VERDICTS, /* of the last leak check: core/model/verdicts.h */
 };
 
 /* ---- writing ---- */

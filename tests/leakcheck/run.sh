@@ -162,6 +162,125 @@ verdict "lost: the status that was asked for" "$(is "$?" 77)" "$(cat end.out)" \
 timeout 60 "$memtui" leak-check -f -o end.dat -- sh -c 'kill -9 $$' >end.out 2>end.err
 verdict "killed: not judged" "$(is "$?" 137)" "$(grep -q 'the program is not judged: it did not come to its end by itself' end.err || cat end.err)"
 
+# ---- in the trace ----
+cat >keeps.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+struct node { struct node *next; char rest[56]; };
+void *kept[100];
+char *inside;
+static void *__attribute__((noinline)) lose(size_t n) { return malloc(n); }
+static struct node *__attribute__((noinline)) chain(int n)
+{
+	struct node *head = NULL;
+
+	while (n--) {
+		struct node *next = malloc(sizeof *next);
+
+		next->next = head;
+		head = next;
+	}
+	return head;
+}
+static void __attribute__((noinline)) keep(int i) { kept[i] = malloc(24); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 10; i++)
+		lose(100);
+	chain(5);
+	for (int i = 0; i < 100; i++)
+		keep(i);
+	inside = (char *)malloc(300) + 20;
+	for (int i = 0; i < 1000; i++)
+		free(malloc(10));
+	if (argc > 1)
+		_exit(argv[1][0] - '0');
+	return 0;
+}
+END
+build_here() { gcc -O1 -g -fno-builtin -Wno-unused-result -o "$1" "$1.c"; }
+build_here keeps
+"$memtui" record --leak-check -f -o keeps.dat -- ./keeps 2>keeps.err
+verdict "the closing line" "$(grep -q 'lost 1.3k in 15 blocks (3.9k in 116 blocks not freed)' keeps.err || cat keeps.err)"
+by_verdict() { "$memtui" allocations --verdict "$1" --format csv --count 0 keeps.dat | tail -n +2 | awk -F, -v v="$1" '$NF == v { n++; b += $3 } END { print n + 0, b + 0, NR }'; }
+verdict "blocks by verdict" "$(is "$(by_verdict lost)" "11 1064 11")" "$(is "$(by_verdict indirect)" "4 256 4")" \
+	"$(is "$(by_verdict possible)" "1 300 1")" "$(is "$(by_verdict reachable)" "100 2400 100")"
+verdict "groups by verdict" "$("$memtui" groups --format json --filter verdict:lost keeps.dat | python3 -c '
+import json, sys
+g = json.load(sys.stdin)
+if sum(x["only_matched"]["leaked_size"] for x in g) != 1064: print(g)')"
+columns() { "$memtui" groups --format json --sort "$1" keeps.dat | python3 -c 'import json, sys; g = json.load(sys.stdin); print(g[0]["all"][sys.argv[1]], sum(x["all"][sys.argv[1]] for x in g))' "$1"; }
+verdict "columns" "$(is "$(columns lost_size)" "1000 1064")" "$(is "$(columns lost_count)" "10 11")" "$(is "$(columns indirect_size)" "256 256")" \
+	"$(is "$(columns possible_count)" "1 1")" "$(is "$(columns reachable_size)" "2400 2400")" \
+	"$("$memtui" groups --filter 'lost_size>1' keeps.dat | grep -c malloc | xargs -I{} test {} = 2 || echo "not two groups lose")"
+verdict "of the trace, as of the process" "$(is "$("$memtui" leak-check --format json keeps.dat >k.json && sums k.json)" "11 4 1064 256")" \
+	"$("$memtui" leak-check --error-exitcode 9 keeps.dat >/dev/null; is $? 9)"
+verdict "info" "$("$memtui" info --format json keeps.dat | python3 -c 'import json, sys
+c = json.load(sys.stdin)["leak_check"]
+if [c[k]["count"] for k in ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable")] != [11, 4, 1, 100] or not c["at_end"]: print(c)')" \
+	"$("$memtui" info keeps.dat | grep -q '^leak check .*definitely lost 1.0k in 11 blocks.*at its end$' || echo "no line in info")"
+verdict "a limit on the trace's size" "$("$memtui" record --leak-check --max-size 256k -f -o small.dat -- ./keeps 2>&1 | grep -q 'lost 1.3k in 15' || echo "no verdicts")"
+checked() { # STATUS LINE OPTIONS...
+	local status=$1 line=$2
+	shift 2
+	"$memtui" check "$@" >checked.out 2>&1
+	is $? "$status"
+	head -n 1 checked.out | grep -qE "^$line" || cat checked.out
+}
+"$memtui" record -f -o without.dat -- ./keeps 2>/dev/null
+echo 'leak:chain' >chain.supp
+verdict "check --leak-check" "$(checked 1 'FAIL    leaked         1320, at most 0' --leak-check --exact keeps.dat)" \
+	"$(checked 0 'PASS    leaked' --leak-check --max-leaked 1320 keeps.dat)" "$(checked 1 'FAIL    leaked' --leak-check --max-leaked 1319 keeps.dat)" \
+	"$(checked 1 'FAIL    leaked         1000,' --leak-check --exact --suppressions chain.supp keeps.dat)" \
+	"$(checked 1 'UNKNOWN leaked' --leak-check without.dat)" "$(checked 0 'PASS    leaked         0B' --leak-check --baseline keeps.dat keeps.dat)" \
+	"$(checked 1 'UNKNOWN leaked' --leak-check --baseline without.dat keeps.dat)" "$(checked 1 'FAIL    leaked         3.9k' keeps.dat)" \
+	"$(checked 1 'FAIL    leaked         1.3k' --leak-check --max-peak 1M keeps.dat)"
+"$memtui" record --leak-check -f -o ended.dat -- ./keeps 7 2>/dev/null
+verdict "check after _exit" "$(is $? 7)" "$(checked 1 'FAIL    leaked         1.3k' --leak-check ended.dat)"
+"$memtui" record --leak-check -f -o killed.dat -- sh -c 'kill -9 $$' 2>/dev/null
+verdict "check after a signal" "$(checked 1 UNKNOWN --leak-check killed.dat)"
+for program in "bash -c :" "ls" "grep -q x /dev/null"; do
+	"$memtui" record --leak-check -f -o pass.dat -- $program >/dev/null 2>&1
+	verdict "check passes: $program" "$(checked 0 PASS --leak-check pass.dat)"
+done
+"$memtui" check --leak-check --max-allocations 1M --format junit keeps.dat >junit.xml
+verdict "JUnit" "$(is $? 1)" "$(python3 -c 'import xml.etree.ElementTree as e
+s = e.parse("junit.xml").getroot()
+cases = [(c.get("name"), c.get("classname"), [(f.tag, f.get("message")) for f in c]) for c in s]
+if (s.get("tests"), s.get("failures"), s.get("errors")) != ("2", "1", "0") or cases[0] != ("leaked at most 0B", "memtui.keeps", [("failure", "leaked 1.3k, at most 0B")]) or cases[1][2]:
+	print(s.attrib, cases)' 2>&1)"
+# A block that is indirectly lost goes with the one that leads to it, also if another function made it.
+cat >led.c <<'END'
+#include <stdlib.h>
+static void *__attribute__((noinline)) inner(void) { return malloc(40); }
+static void **__attribute__((noinline)) outer(void) { return malloc(8); }
+int main(void)
+{
+	for (int i = 0; i < 3; i++)
+		*outer() = inner();
+	inner();
+	for (int i = 0; i < 1000; i++) /* no register has them any more */
+		free(malloc(500));
+	return 0;
+}
+END
+build_here led
+"$memtui" record --leak-check -f -o led.dat -- ./led 2>/dev/null
+echo 'leak:outer' >outer.supp
+verdict "suppressed with its leader" "$(checked 1 'FAIL    leaked         40B' --leak-check --suppressions outer.supp led.dat)" \
+	"$(grep -q 'suppressed 144B in 6 blocks' checked.out || cat checked.out)" \
+	"$(is "$("$memtui" leak-check --suppressions outer.supp --format json led.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)["suppressed"])')" "{'count': 6, 'bytes': 144}")"
+refused_by() { # NAME STATUS WORDS COMMAND...
+	local name=$1 status=$2 words=$3
+	shift 3
+	"$memtui" "$@" >refused.out 2>&1
+	verdict "$name" "$(is $? "$status")" "$(grep -qF -- "$words" refused.out || cat refused.out)"
+}
+refused_by "a verdict that nobody gave" 1 "the recording has no leak check" groups --verdict lost without.dat
+refused_by "a verdict on freed blocks" 1 "a leak check judges blocks that live at the end" groups --verdict lost --lifetime only_temporary keeps.dat
+refused_by "single blocks and check" 2 "cannot be combined with a filter on single allocations" check --leak-check --size-min 1 keeps.dat
+refused_by "a process that runs already" 2 "memtui leak-check" record --leak-check -p $$
+
 # ---- what cannot be ----
 refused() { # NAME STATUS WORDS ARGUMENTS...
 	local name=$1 status=$2 words=$3
@@ -170,7 +289,9 @@ refused() { # NAME STATUS WORDS ARGUMENTS...
 	verdict "$name" "$(is "$?" "$status")" "$(grep -qF -- "$words" refused.out || cat refused.out)"
 }
 refused "a process that nobody records" 1 "process $$ is not being recorded" "$$"
-refused "no process" 2 "invalid process 'abc'" abc
+refused "neither a process nor a trace" 1 "abc" abc
+refused "a copy of a trace" 2 "--no-copy: only with a process" --no-copy end.dat
+refused "a trace without a leak check" 1 "the recording has no leak check" without.dat
 refused "a process and a program" 2 "exclude each other" 1 -- true
 refused "an extra word" 2 "extra argument '2'" 1 2
 refused "no copy at the end" 2 "--no-copy: at its end" --no-copy -- true

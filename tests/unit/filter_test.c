@@ -176,6 +176,7 @@ static void test_text_property(void **state)
 			const char *value = info->choices
 				? (info->choices[0] == 'a'                ? "only_leaked"
 						: info->choices[0] == 'y' ? "no"
+						: info->choices[0] == 'l' ? "lost"
 									  : "main")
 				: values[info->kind][rand_r(&seed) % 3];
 

@@ -1,5 +1,6 @@
 #include "tui/command/commands.h"
 
+#include "core/query/filter_match.h"
 #include "core/session/before.h"
 
 #include <errno.h>
@@ -21,6 +22,10 @@ static const struct mt_option options[] = {
 	{0, "max_temporary", "N", MT_OPTION_LIMIT_COUNT,
 		MT_OPTION_AT(check.limits[MT_CHECK_TEMPORARY]),
 		"fail if more blocks are freed before the thread's next allocation", NULL},
+	{0, "leak_check", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.leak_check),
+		"only blocks leak that are definitely or indirectly lost, by the leak check of the "
+		"recording (record --leak-check)",
+		NULL},
 	{0, "allow_incomplete", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.allow_incomplete),
 		"judge the limits by the data that the trace has, even if they are UNKNOWN", NULL},
 	{0, "allow_unseen", "PATTERNS", MT_OPTION_TEXT, MT_OPTION_AT(check.allow_unseen),
@@ -37,7 +42,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_WRAPPER,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
-		"text (the default) or json", "text|json"},
+		"text (the default), json, or junit (XML for build servers)", "text|json|junit"},
 	MT_OPTIONS_EXACT,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_READING,
@@ -62,8 +67,8 @@ static int add_image(struct mt_check_images *images, const struct mt_arguments *
 	struct mt_err err = {0};
 	int status;
 
-	own.absent_allowed = true;        /* a thread may be another program's */
-	own.applies_suppressions = false; /* nothing of it is a leak */
+	own.absent_allowed = true; /* a thread may be another program's */
+	own.applies_suppressions = own.check.leak_check = false; /* nothing of it is a leak */
 	status = mt_opened_load(&opened, &own, path, true, &err);
 	opened.report.path = path;
 	if (status >= 0 && !is_of_process(&opened.now->profile->info, last))
@@ -157,6 +162,23 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	return own.baseline ? check_against(&own, err) : check(&own, NULL, err);
 }
 
+/* A leak check knows whole groups. */
+static int check_usage(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (!arguments->check.leak_check)
+		return 0;
+	struct mt_filter *filter = mt_command_filter(arguments, &mt_no_columns, err);
+	bool single = filter && mt_filter_needs(filter);
+
+	mt_filter_free(filter);
+	if (!filter)
+		return -EINVAL;
+	return single ? mt_fail(err, -EINVAL,
+			       "--leak-check: cannot be combined with a filter on single "
+			       "allocations; 'memtui groups --verdict lost' takes one")
+		      : 0;
+}
+
 const struct mt_command mt_command_check = {
 	.name = "check",
 	.operands = "TRACE",
@@ -194,5 +216,6 @@ const struct mt_command mt_command_check = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,
+	.check = check_usage,
 	.run = run,
 };

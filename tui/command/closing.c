@@ -2,6 +2,7 @@
 #include "tui/command/closing.h"
 
 #include "core/export/number.h"
+#include "core/model/verdicts.h"
 #include "core/query/suppress.h"
 
 #include <string.h>
@@ -33,7 +34,9 @@ int mt_closing_load(struct mt_closing *c, const char *path, const struct mt_argu
 	const struct mt_generation *now = &c->recording->now;
 
 	mt_command_own_suppressions(rules, &own, now->symbols);
-	mt_suppress(&c->suppressed, rules, now->profile, now->symbols);
+	if (now->profile->verdicts && now->profile->verdicts->at_end)
+		mt_lost_keep(&c->lost, now->profile);
+	mt_suppress(&c->suppressed, rules, c->lost.groups ? &c->lost : now->profile, now->symbols);
 	c->info = c->suppressed.profile.info;
 	c->estimated = has_estimates(now->profile);
 	mt_suppressions_free(rules);
@@ -43,6 +46,7 @@ int mt_closing_load(struct mt_closing *c, const char *path, const struct mt_argu
 void mt_closing_free(struct mt_closing *c)
 {
 	mt_suppressed_free(&c->suppressed);
+	mt_lost_free(&c->lost);
 	mt_recording_free(c->recording);
 }
 
@@ -60,6 +64,24 @@ void mt_closing_calls(char out[MT_CLOSING_LEN], const struct mt_info *info)
 			MT_PLURAL(reallocations, "reallocation"));
 }
 
+static const char *how_called(const struct mt_closing *c)
+{
+	return c->lost.groups ? "lost"
+		: mt_info_knows_leaks(&c->info)
+		? "leaked"
+		: "live at its end";
+}
+
+static int add_sum(char *out, size_t room, uint64_t bytes, uint64_t blocks, const char *what)
+{
+	char size[MT_NUMBER_LEN], count[MT_NUMBER_EXACT_LEN];
+
+	mt_number_size(size, bytes);
+	mt_number_exact(count, blocks);
+	return snprintf(out, room, " (%s in %s %s %s)", size, count, MT_PLURAL(count, "block"),
+		what);
+}
+
 void mt_closing_text(char out[MT_CLOSING_LEN], const struct mt_closing *c)
 {
 	char calls[MT_CLOSING_LEN], peak[MT_NUMBER_LEN], bytes[MT_NUMBER_LEN],
@@ -72,13 +94,15 @@ void mt_closing_text(char out[MT_CLOSING_LEN], const struct mt_closing *c)
 	mt_number_size(bytes, c->info.leaked_bytes);
 	mt_number_exact(blocks, c->info.leaked_count);
 	int len = snprintf(out, MT_CLOSING_LEN, "%s, peak %s%s, %s %s%s in %s%s %s", calls, sampled,
-		peak, mt_info_knows_leaks(&c->info) ? "leaked" : "live at its end", about, bytes,
-		about, blocks, MT_PLURAL(blocks, "block"));
+		peak, how_called(c), about, bytes, about, blocks, MT_PLURAL(blocks, "block"));
+
+	if (c->lost.groups)
+		len += add_sum(out + len, MT_CLOSING_LEN - (size_t)len,
+			c->recording->now.profile->info.leaked_bytes,
+			c->recording->now.profile->info.leaked_count, "not freed");
 
 	if (!c->suppressed.all_blocks)
 		return;
-	mt_number_size(bytes, c->suppressed.all_bytes);
-	mt_number_exact(blocks, c->suppressed.all_blocks);
-	snprintf(out + len, MT_CLOSING_LEN - (size_t)len, " (%s in %s %s suppressed)", bytes,
-		blocks, MT_PLURAL(blocks, "block"));
+	add_sum(out + len, MT_CLOSING_LEN - (size_t)len, c->suppressed.all_bytes,
+		c->suppressed.all_blocks, "suppressed");
 }

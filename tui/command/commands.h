@@ -83,7 +83,8 @@ struct mt_opened {
 	struct mt_wrappers *wrappers;
 	struct mt_source source;
 	struct mt_matched matched;
-	struct mt_suppressions *rules; /* NULL: leaks are not judged */
+	struct mt_suppressions *rules;      /* NULL: leaks are not judged */
+	struct mt_profile lost, lost_whole; /* with --leak-check; else empty */
 	struct mt_suppressed suppressed, suppressed_whole;
 	bool judged;
 	struct mt_report report;
@@ -236,6 +237,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
 		"record only the innermost N frames of a stack (default: 4096); deeper stacks " \
 		"lose main", "4..65536"}, \
+	{0, "leak_check", NULL, MT_OPTION_FLAG, MT_OPTION_AT(leak_check), \
+		"judge at the end which blocks are lost", NULL}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"also record the backtraces of frees", NULL}, \
 	{0, "slack", NULL, MT_OPTION_FLAG, MT_OPTION_AT(slack), \

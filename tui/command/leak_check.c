@@ -1,5 +1,6 @@
 #include "core/base/wrap.h"
 #include "core/export/report_leakcheck.h"
+#include "core/leakcheck/process.h"
 #include "core/query/filter_match.h"
 #include "tui/command/commands.h"
 #include "tui/command/new_file.h"
@@ -87,18 +88,14 @@ static char *const *program_of(const struct mt_arguments *a)
 		: NULL;
 }
 
-static int take_process(const struct mt_arguments *a, pid_t *pid, struct mt_err *err)
+/* False: the operand is the name of a trace. */
+static bool take_process(const struct mt_arguments *a, pid_t *pid)
 {
 	char *end = NULL;
 	long number = strtol(a->operands[0], &end, 10);
 
 	*pid = (pid_t)number;
-	if (number > 0 && number < 1 << 30 && !*end)
-		return 0;
-	return mt_fail(err, -EINVAL,
-		"invalid process '%.60s'; give the number of a process that is being recorded, or "
-		"a program behind '--'",
-		a->operands[0]);
+	return number > 0 && number < 1 << 30 && !*end;
 }
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
@@ -117,9 +114,9 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 			arguments->operands[1]);
 	if (!program_of(arguments) && arguments->output)
 		return mt_fail(err, -EINVAL,
-			"--output: only with a program; the recording of a process has its trace");
-	if (!program_of(arguments) && take_process(arguments, &pid, err) < 0)
-		return err->code;
+			"--output: only with a program; a process that is recorded has a trace");
+	if (!program_of(arguments) && arguments->no_copy && !take_process(arguments, &pid))
+		return mt_fail(err, -EINVAL, "--no-copy: only with a process; omit it");
 	return take_verdicts(arguments, shown, err);
 }
 
@@ -134,16 +131,6 @@ struct leak_check {
 };
 
 /* ---- the check ------------------------------------------------------------------------------- */
-
-static int take_moment(void *context, struct mt_err *err)
-{
-	uint64_t moment_ns;
-	int status = mt_recording_take_live(context, &moment_ns, NULL, err);
-
-	return status == -ENODATA
-		? mt_fail(err, status, "the process has not allocated anything yet")
-		: status;
-}
 
 /* Which groups are known leaks; NULL: rules are not applied. The caller frees it. */
 static int find_known(bool **known, const struct mt_arguments *a, const struct mt_generation *now,
@@ -195,24 +182,14 @@ static uint64_t lost_blocks(const struct mt_leakcheck *c)
 }
 
 /* is_wanted: whether it is reported where nothing is lost. */
-static int judge(struct leak_check *l, struct mt_leakcheck *c, struct mt_recording *r,
+static int sum_up(struct leak_check *l, struct mt_leakcheck *c, struct mt_recording *r,
 	bool is_wanted, struct mt_err *err)
 {
-	struct mt_source source = {.profile = r->now.profile,
-		.symbols = r->now.symbols,
-		.reader = r->now.reader};
 	bool *known;
-	int status = mt_leakcheck_add_live(c, &source, err);
 
-	if (r->now.profile->info.sample_bytes)
-		return mt_fail(err, -ENOTSUP,
-			"the recording is sampled: most blocks of the process are not known, so "
-			"what they point to is not either; record without --sample");
-	if (status < 0)
-		return status;
-	mt_leakcheck_run(c, mt_info_begins_within(&r->now.profile->info));
 	mt_recording_await_names(r);
-	status = find_known(&known, l->arguments, &r->now, err);
+	int status = find_known(&known, l->arguments, &r->now, err);
+
 	if (status < 0)
 		return status;
 	mt_leakcheck_sum_up(c, known, r->now.profile->group_count);
@@ -223,26 +200,22 @@ static int judge(struct leak_check *l, struct mt_leakcheck *c, struct mt_recordi
 	return 0;
 }
 
-static int check_process(struct leak_check *l, pid_t pid, bool is_root, unsigned flags,
+static int check_process(struct leak_check *l, struct mt_leakcheck_target *target,
 	struct mt_err *err)
 {
 	struct mt_leakcheck c = {0};
-	struct mt_err trouble = {0};
-	struct mt_recording *r = mt_recording_attach(l->session, is_root ? 0 : pid, err);
-	int status;
+	struct mt_err trouble = {0}, untold;
+	struct mt_recording *r;
 
-	if (!r)
-		return err->code;
-	if (r->now.profile->info.origin == MT_ORIGIN_ATTACHED)
-		flags |= MT_STILL_ATTACHED;
-	status = mt_still_take(&c.still, pid, flags, take_moment, r, err);
-	if (status >= 0) {
-		status = judge(l, &c, r, is_root || !l->root, err);
-		if (mt_still_release(&c.still, &trouble) < 0)
-			mt_command_say("%s", trouble.text);
-	}
-	mt_leakcheck_free(&c);
-	mt_recording_free(r);
+	target->session = l->session;
+	int status = mt_leakcheck_begin(&c, &r, target, &untold, err);
+
+	if (status >= 0 && untold.code)
+		mt_command_say("the trace does not get the leak check: %s", untold.text);
+	if (status >= 0)
+		status = sum_up(l, &c, r, target->is_root || !l->root, err);
+	if (mt_leakcheck_end(&c, r, &trouble) < 0)
+		mt_command_say("%s", trouble.text);
 	return status;
 }
 
@@ -255,7 +228,7 @@ static int run_on_process(struct leak_check *l, struct mt_err *err)
 	const struct mt_session_entry *entry;
 	pid_t pid, process;
 
-	take_process(l->arguments, &pid, err);
+	take_process(l->arguments, &pid);
 	if (count < 0)
 		return count;
 	entry = mt_command_recording_of(entries, count, pid, &process);
@@ -266,21 +239,65 @@ static int run_on_process(struct leak_check *l, struct mt_err *err)
 			(int)pid, (int)pid);
 	} else {
 		l->session = entry->name;
-		status = check_process(l, process ? process : entry->program, !process,
-			l->arguments->no_copy ? MT_STILL_NO_COPY : 0, err);
+		struct mt_leakcheck_target target = {
+			.process = process ? process : entry->program,
+			.is_root = !process,
+			.mode = l->arguments->no_copy ? MT_STILL_NO_COPY : 0,
+		};
+
+		status = check_process(l, &target, err);
 	}
 	free(entries);
+	return status;
+}
+
+/* ---- a trace --------------------------------------------------------------------------------- */
+
+static int run_on_trace(struct leak_check *l, struct mt_err *err)
+{
+	const char *path = l->arguments->operands[0];
+	struct mt_open_options how = {0};
+	struct mt_recording *r = mt_recording_open(path, &how, err);
+	struct mt_leakcheck c = {0};
+	bool *known = NULL;
+	int status = r ? 0 : err->code;
+
+	if (r && !r->now.profile->verdicts)
+		status = mt_fail(err, -ENODATA,
+			"%s: the recording has no leak check; record the program with "
+			"--leak-check, or check the process while it is recorded",
+			path);
+	if (status >= 0)
+		mt_recording_complete_names(r, &how, NULL, err);
+	if (status >= 0)
+		status = find_known(&known, l->arguments, &r->now, err);
+	if (status >= 0) {
+		mt_leakcheck_of_recording(&c, r->now.profile->verdicts, known,
+			r->now.profile->group_count);
+		l->lost = lost_blocks(&c);
+		report_on(l, &c, r);
+	}
+	free(known);
+	mt_leakcheck_free(&c);
+	mt_recording_free(r);
 	return status;
 }
 
 /* ---- a program that is started --------------------------------------------------------------- */
 
 /* Nothing runs on in it, so that there is no need for a copy. */
-static void at_end(void *context, pid_t pid)
+static void at_end(void *context, const struct mt_session *session, pid_t pid)
 {
 	struct leak_check *l = context;
+	struct mt_leakcheck_target target = {.process = pid,
+		.is_root = pid == session->program,
+		.at_end = true,
+		.mode = MT_STILL_NO_COPY};
 	struct mt_err err = {0};
-	int status = check_process(l, pid, pid == l->root, MT_STILL_NO_COPY, &err);
+
+	l->session = session->name;
+	l->root = session->program;
+	int status = check_process(l, &target, &err);
 
 	l->judged |= status >= 0 && pid == l->root;
 	if (status < 0)
@@ -297,17 +314,14 @@ static int run_program(struct leak_check *l, struct mt_err *err)
 	int wait_status = 0, exit_status;
 
 	with.operands = program_of(l->arguments);
-	with.leak_check = true;
 	mt_command_session_options(&session_options, &library, &with);
+	session_options.at_end = at_end;
+	session_options.at_end_context = l;
 	int status = mt_session_start(&session, &session_options, err);
 
 	free(library);
 	if (status < 0)
 		return status;
-	l->session = session.name;
-	l->root = session.program;
-	session.at_end = at_end;
-	session.at_end_context = l;
 	exit_status = mt_session_wait(&session, &wait_status, &failure);
 	if (failure.code)
 		mt_command_say("%s", failure.text);
@@ -352,14 +366,18 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		return fd;
 	if (arguments->outfile)
 		l.out = fdopen(fd, "w");
-	int status = program_of(arguments) ? run_program(&l, err) : run_on_process(&l, err);
+	pid_t pid;
+	int status = program_of(arguments) ? run_program(&l, err)
+		: take_process(arguments, &pid)
+		? run_on_process(&l, err)
+		: run_on_trace(&l, err);
 
 	return finish(&l, &file, status, err);
 }
 
 const struct mt_command mt_command_leak_check = {
 	.name = "leak-check",
-	.operands = "PID | -- PROG ARGS",
+	.operands = "PID | TRACE | -- PROG ARGS",
 	.words = "find the blocks to which a program has lost all pointers",
 	.description =
 		"Looks for pointers to each block that lives, in the registers, stacks and data of "

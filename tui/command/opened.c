@@ -1,6 +1,7 @@
 /* A trace as a view's command sees it: loaded, filtered, without the leaks that are suppressed. */
 #include "core/base/wrap.h"
 #include "core/query/filter_match.h"
+#include "core/query/lost.h"
 #include "tui/command/commands.h"
 
 #include "core/export/number.h"
@@ -51,10 +52,18 @@ static int match_progress(void *context, double fraction)
 /* Suppressions take leaks off what is shown and off the whole, so that both agree. */
 static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 {
+	const struct mt_profile *whole = o->now->profile, *matched = &o->matched.profile;
+
+	if (arguments->check.leak_check && whole->verdicts) {
+		mt_lost_keep(&o->lost_whole, whole);
+		mt_lost_keep(&o->lost, matched);
+		whole = &o->lost_whole;
+		matched = &o->lost;
+	}
 	mt_command_own_suppressions(o->rules, arguments, o->now->symbols);
 	if (o->matched.own)
-		mt_suppress(&o->suppressed_whole, o->rules, o->now->profile, o->now->symbols);
-	mt_suppress(&o->suppressed, o->rules, &o->matched.profile, o->now->symbols);
+		mt_suppress(&o->suppressed_whole, o->rules, whole, o->now->symbols);
+	mt_suppress(&o->suppressed, o->rules, matched, o->now->symbols);
 	o->judged = true;
 }
 
@@ -310,6 +319,8 @@ void mt_opened_free(struct mt_opened *o)
 {
 	mt_suppressed_free(&o->suppressed);
 	mt_suppressed_free(&o->suppressed_whole);
+	mt_lost_free(&o->lost);
+	mt_lost_free(&o->lost_whole);
 	mt_suppressions_free(o->rules);
 	mt_matched_free(&o->matched);
 	if (!o->borrowed)

@@ -187,7 +187,7 @@ static int set_choice(void *place, const struct mt_option *option, const char *v
 	if (option->kind == MT_OPTION_ORDER)
 		*(bool *)place = choice == 0;
 	else if (option->kind == MT_OPTION_FORMAT)
-		*(enum mt_format *)place = (enum mt_format)choice;
+		*(enum mt_format *)place = (enum mt_format)find_choice(MT_FORMATS, value);
 	else
 		*(const char **)place = value;
 	return 0;

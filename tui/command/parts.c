@@ -2,6 +2,7 @@
 #include "core/sampler.h"
 #include "tui/command/commands.h"
 
+#include "core/leakcheck/process.h"
 #include "core/query/filter_match.h"
 #include "core/session/condition.h"
 #include "core/session/named.h"
@@ -218,6 +219,19 @@ static int check_sample(const struct mt_arguments *arguments, struct mt_err *err
 	return 0;
 }
 
+static int check_leak_check(const struct mt_arguments *arguments, bool attaches, struct mt_err *err)
+{
+	if (arguments->leak_check && attaches)
+		return mt_fail(err, -EINVAL,
+			"--leak-check: not with a process that runs already; 'memtui leak-check "
+			"PID' checks it while it is recorded");
+	if (arguments->leak_check && arguments->sample_given)
+		return mt_fail(err, -EINVAL,
+			"--leak-check: cannot be combined with --sample, which leaves out most "
+			"blocks");
+	return 0;
+}
+
 int mt_command_check_recording(const struct mt_arguments *arguments, bool attaches,
 	struct mt_err *err)
 {
@@ -248,7 +262,7 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return mt_fail(err, -EINVAL,
 			"--ignore: cannot be combined with --negative-function-regex, "
 			"--negative-source-regex or --negative-module-regex, which it sets");
-	if (check_sample(arguments, err) < 0)
+	if (check_sample(arguments, err) < 0 || check_leak_check(arguments, attaches, err) < 0)
 		return err->code;
 	if (arguments->over_size && !arguments->max_size_given)
 		return mt_fail(err, -EINVAL, "--over-size: only with --max-size");
@@ -263,6 +277,16 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 			"--max-size: cannot drop events from standard output; give a file with "
 			"--output");
 	return 0;
+}
+
+/* Of --leak-check. While the screen is there nothing is said: the trace has no verdicts then, and
+ * check says so. */
+static void judge_at_end(void *says, const struct mt_session *session, pid_t process)
+{
+	struct mt_err err = {0};
+
+	if (mt_leakcheck_at_end(session, process, &err) < 0 && err.code != -ENODATA && says)
+		mt_command_say("process %d is not judged: %s", (int)process, err.text);
 }
 
 void mt_command_session_options(struct mt_session_options *options, char **library,
@@ -280,7 +304,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.slack = arguments->slack,
 		.check_stacks = arguments->check_stacks,
 		.no_follow = arguments->no_follow,
-		.leak_check = arguments->leak_check,
+		.at_end = arguments->leak_check ? judge_at_end : NULL,
 		.no_patch = arguments->no_patch,
 		.allocator_functions = arguments->allocator_functions,
 		.disabled_at_start = arguments->disabled,

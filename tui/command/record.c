@@ -428,6 +428,7 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		|| check_outfile(arguments, arguments->flame_graph, err) < 0)
 		return -EINVAL;
 	mt_command_session_options(&session_options, &library, arguments);
+	session_options.at_end_context = &session_options; /* what goes wrong is said */
 	int status = mt_session_start(&session, &session_options, err);
 
 	free(library);
