@@ -4,11 +4,17 @@
 #   KNOWN    suppressions for leaks that are known, else known-leaks.supp where it exists
 #   BASELINE a trace of the main branch: leaks that it has too are known
 #   LIMITS   further limits, such as '--max-peak 64M --max-allocations 100k'
+#   ALL      1: whatever is not freed has leaked, also if the program has a pointer to it at its end
+#   JUNIT    a file for the answer as JUnit XML
 #   TRACES   a directory in which the trace is kept (an artifact of the build), else none is
 set -eu
 memtui=${MEMTUI:-memtui}
 known=${KNOWN:-known-leaks.supp}
 limits="--max-leaked 0 ${LIMITS:-}"
+judge=--leak-check
+if [ -n "${ALL:-}" ]; then
+	judge=
+fi
 if [ -n "${TRACES:-}" ]; then
 	mkdir -p "$TRACES"
 	traces=$TRACES
@@ -25,7 +31,10 @@ fi
 trace=$traces/$(basename "$1").dat
 
 # The exit status is the program's: with -e a test that fails ends here.
-"$memtui" record --force -o "$trace" -- "$@"
+"$memtui" record $judge --force -o "$trace" -- "$@"
 
 # shellcheck disable=SC2086 # limits are several words
-"$memtui" check $limits "$trace"
+if [ -n "${JUNIT:-}" ]; then
+	"$memtui" check $judge $limits --format junit "$trace" >"$JUNIT" || true
+fi
+"$memtui" check $judge $limits "$trace"

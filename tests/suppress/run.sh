@@ -251,11 +251,17 @@ if known; then ok "sizes of allocator and process"; else not_ok "sizes of alloca
 reported "are in the report" '^allocator, resident +(9|10)\.[0-9]M$'
 
 # ---- the example for build servers ----
-ci() { MEMTUI=$memtui timeout 240 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
+ci() { MEMTUI=$memtui ALL=${ALL-1} timeout 240 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
 KNOWN=made.supp ci ./leak
 if [ $? = 0 ]; then ok "the build passes without a new leak"; else not_ok "the build passes" "$(head -c 300 ci.out)"; fi
 KNOWN=made.supp ci ./leak fresh
 if [ $? = 1 ] && grep -q '^FAIL' ci.out; then ok "the build fails on a new leak"; else not_ok "the build fails" "$(head -c 300 ci.out)"; fi
+KNOWN=none.supp ALL= JUNIT=ci.xml ci ./leak
+if [ $? = 1 ] && grep -q '^FAIL' ci.out && grep -q 'failures="1"' ci.xml; then ok "the build fails on what is lost"; else not_ok "lost" "$(head -c 300 ci.out)"; fi
+ALL= ci true
+if [ $? = 1 ] && grep -q '^UNKNOWN' ci.out; then ok "a program that allocates nothing does not pass"; else not_ok "nothing" "$(head -c 300 ci.out)"; fi
+ALL= ci ls /
+if [ $? = 0 ] && grep -q '^PASS' ci.out; then ok "the build passes with blocks that are reachable"; else not_ok "reachable" "$(head -c 300 ci.out)"; fi
 KNOWN=none.supp ci ./leak
 if [ $? = 1 ]; then ok "the build fails on any leak where none is known"; else not_ok "any leak" "$(head -c 300 ci.out)"; fi
 KNOWN=made.supp ci ./leak fail
