@@ -174,8 +174,8 @@ static int check_usage(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!filter)
 		return -EINVAL;
 	return single ? mt_fail(err, -EINVAL,
-			       "--leak-check: cannot be combined with a filter on single "
-			       "allocations; 'memtui groups --verdict lost' takes one")
+		       "--leak-check: cannot be combined with a filter on single "
+		       "allocations; 'memtui groups --verdict lost' takes one")
 		      : 0;
 }
 
