@@ -77,6 +77,7 @@ void mt_held_blocks_arrange(struct mt_held_blocks *b)
 	uint64_t chunks = 0;
 	uint32_t large_capacity = 0;
 
+	b->words = mt_alloc((b->count + 1ull) * sizeof *b->words);
 	if (b->count)
 		qsort(b->items, b->count, sizeof *b->items, by_address);
 	b->low = b->count ? b->items[0].address : UINT64_MAX;
@@ -107,6 +108,7 @@ void mt_held_blocks_arrange(struct mt_held_blocks *b)
 void mt_held_blocks_free(struct mt_held_blocks *b)
 {
 	free(b->items);
+	free(b->words);
 	free(b->chunks);
 	free(b->large);
 	*b = (struct mt_held_blocks){0};

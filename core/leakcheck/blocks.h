@@ -1,5 +1,5 @@
 /* The live blocks of a process at an instant, by address, with what the leak check finds out about
- * each: 24 bytes a block, and an index over chunks of the address space. */
+ * each: 28 bytes a block, and an index over chunks of the address space. */
 #ifndef MT_LEAKCHECK_BLOCKS_H
 #define MT_LEAKCHECK_BLOCKS_H
 
@@ -15,7 +15,7 @@ struct mt_held_block {
 	uint64_t address;
 	uint64_t size : 55, verdict : 8, is_listed : 1; /* the last is the walk's */
 	uint32_t group;
-	uint32_t holder; /* what reached it first */
+	uint32_t holder; /* what reached it first; see words below */
 };
 
 #define MT_BLOCKS_MOST 0x7fffffffu /* the bit beyond tells roots from blocks */
@@ -24,6 +24,7 @@ struct mt_held_block {
 struct mt_held_blocks {
 	struct mt_held_block *items;
 	uint32_t count, capacity;
+	uint32_t *words; /* by block: which word of its holder reached it */
 	/* private: chunks of 64 KiB in which a block lies, by hash, and the blocks that are so
 	 * large that only their ends are among these */
 	struct mt_block_chunk *chunks;

@@ -22,14 +22,9 @@ static int add_block(void *context, const struct mt_allocation *a)
 {
 	struct mt_leakcheck *c = context;
 
-	if (a->domain == MT_DOMAIN_HEAP)
-		return mt_held_blocks_add(&c->blocks, a->address, a->size, a->group) ? 0 : -E2BIG;
-	if (a->domain != MT_DOMAIN_MAPPING)
+	if (a->domain != MT_DOMAIN_HEAP)
 		return 0; /* a pool's memory lies in blocks of the heap, or is mapped */
-	MT_GROW(c->roots.mapped, c->roots.mapped_count, c->roots.mapped_capacity);
-	c->roots.mapped[c->roots.mapped_count++] =
-		(struct mt_program_map){a->address, a->address + a->size};
-	return 0;
+	return mt_held_blocks_add(&c->blocks, a->address, a->size, a->group) ? 0 : -E2BIG;
 }
 
 int mt_leakcheck_add_live(struct mt_leakcheck *c, const struct mt_source *source,
@@ -45,6 +40,7 @@ int mt_leakcheck_add_live(struct mt_leakcheck *c, const struct mt_source *source
 		mt_fail(err, status,
 			"more than 2 billion blocks live, which the leak check cannot tell apart");
 	mt_held_blocks_arrange(&c->blocks);
+	mt_mapped_by_program(&c->roots.mapped, source->profile);
 	return status;
 }
 
@@ -287,6 +283,23 @@ void mt_leakcheck_free(struct mt_leakcheck *c)
 
 /* ---- what holds a block ---------------------------------------------------------------------- */
 
+static void read_word(const struct mt_leakcheck *c, struct mt_holder_step *step)
+{
+	const struct mt_root *root = step->holder & MT_HOLDER_ROOT
+		? &c->roots.items[step->holder & ~MT_HOLDER_ROOT]
+		: NULL;
+	struct mt_span span = {0, sizeof step->word};
+
+	step->address = 0;
+	if (root && root->kind == MT_ROOT_REGISTERS) {
+		step->word = c->still.threads[root->thread]->words[step->index];
+		return;
+	}
+	step->address = span.address =
+		mt_mark_words_begin(&c->blocks, &c->roots, step->holder) + 8ull * step->index;
+	mt_still_memory_read(&c->still.memory, &span, 1, &step->word);
+}
+
 uint32_t mt_leakcheck_way(const struct mt_leakcheck *c, uint32_t block,
 	struct mt_holder_step *steps, uint32_t most)
 {
@@ -301,13 +314,43 @@ uint32_t mt_leakcheck_way(const struct mt_leakcheck *c, uint32_t block,
 			struct mt_holder_step *step = &steps[count];
 
 			step->holder = holder;
-			step->found = mt_mark_find_word(&c->still, &c->blocks, &c->roots, holder,
-				block, &step->address, &step->word);
+			step->index = c->blocks.words[block];
+			read_word(c, step);
+			step->found = mt_held_blocks_find(&c->blocks, step->word) == block;
 		}
 		if (holder & MT_HOLDER_ROOT)
 			return count + 1;
 		block = holder;
 	}
+}
+
+struct mt_verdict_sum mt_leakcheck_retained(const struct mt_leakcheck *c, uint32_t group,
+	uint32_t block)
+{
+	struct mt_held_blocks without = c->blocks;
+	struct mt_verdict_sum sum = {0};
+
+	without.items = mt_alloc((c->blocks.count + 1ull) * sizeof *without.items);
+	without.words = mt_alloc((c->blocks.count + 1ull) * sizeof *without.words);
+	for (uint32_t i = 0; i < c->blocks.count; i++) {
+		without.items[i] = c->blocks.items[i];
+		without.items[i].verdict = i == block || without.items[i].group == group
+			? MT_VERDICT_REACHABLE
+			: MT_VERDICT_NONE;
+		without.items[i].is_listed = 0;
+	}
+	mt_mark_reached(&without, &c->roots, &c->still);
+	for (uint32_t i = 0; i < c->blocks.count; i++) {
+		const struct mt_held_block *b = &c->blocks.items[i];
+
+		if (b->verdict >= MT_VERDICT_POSSIBLE
+			&& (i == block || b->group == group
+				|| without.items[i].verdict == MT_VERDICT_NONE))
+			count(&sum, b->size);
+	}
+	free(without.items);
+	free(without.words);
+	return sum;
 }
 
 char *mt_leakcheck_root_words(const struct mt_leakcheck *c, uint32_t root)

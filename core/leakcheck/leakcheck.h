@@ -2,6 +2,7 @@
 #ifndef MT_LEAKCHECK_LEAKCHECK_H
 #define MT_LEAKCHECK_LEAKCHECK_H
 
+#include "core/leakcheck/mapped.h"
 #include "core/leakcheck/mark.h"
 #include "core/query/scan.h"
 
@@ -28,7 +29,8 @@ struct mt_leakcheck {
 	const struct mt_verdicts *recorded;
 };
 
-/* Adds what lives at the end of what the source knows. -ENOTSUP: it has no addresses. */
+/* Adds what lives, and is mapped, at the end of what the source knows. -ENOTSUP: it has no
+ * addresses. */
 int mt_leakcheck_add_live(struct mt_leakcheck *, const struct mt_source *, struct mt_err *);
 /* Gives each block its verdict; c->still stands still. begins_within: blocks lived before the
  * recording began. */
@@ -51,6 +53,7 @@ void mt_leakcheck_free(struct mt_leakcheck *);
 /* A step on the way from a root to a block: the word that leads on. */
 struct mt_holder_step {
 	uint32_t holder;  /* a root or a block */
+	uint32_t index;   /* which of its words */
 	uint64_t address; /* of the word; in registers 0 */
 	uint64_t word;
 	bool found; /* false: the word is not there any more, since the process runs */
@@ -59,6 +62,10 @@ struct mt_holder_step {
  * of which at most `most` are filled in; 0: nothing holds it. */
 uint32_t mt_leakcheck_way(const struct mt_leakcheck *, uint32_t block, struct mt_holder_step *,
 	uint32_t most);
+/* What the roots do not reach any more without the blocks of a group (or, if that is MT_NO_GROUP,
+ * without one block): these, and what only they lead to. Lost blocks are in no such sum. */
+struct mt_verdict_sum mt_leakcheck_retained(const struct mt_leakcheck *, uint32_t group,
+	uint32_t block);
 /* What a root is, for people: "stack of thread 12", "data of /usr/lib/libx.so"; caller frees. */
 char *mt_leakcheck_root_words(const struct mt_leakcheck *, uint32_t root);
 

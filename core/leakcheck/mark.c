@@ -14,9 +14,15 @@ enum pass {
 	PASS_LOST,      /* from a lost block, by any pointer */
 };
 
+/* Who holds a word: a root or block, and which of its words it is. */
+struct place {
+	uint32_t holder, word;
+};
+
 /* A pointer into the middle of a block. */
 struct inner {
 	uint32_t block;
+	struct place at;
 	uint64_t word;
 };
 
@@ -26,8 +32,10 @@ struct marking {
 	const struct mt_still *still;
 	enum pass pass;
 	uint32_t leader; /* PASS_LOST: the block that is definitely lost */
-	uint32_t *todo;  /* blocks that are reached and not read yet */
-	uint32_t todo_count, todo_capacity;
+	/* Blocks that are reached, first come, first read: so a way to a block is among the
+	 * shortest. Those before the next one are read. */
+	uint32_t *todo;
+	uint32_t todo_next, todo_count, todo_capacity;
 	struct inner *inner;
 	uint32_t inner_count, inner_capacity;
 	uint64_t *buffer;
@@ -35,12 +43,16 @@ struct marking {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void reach(struct marking *m, uint32_t block, enum mt_verdict verdict, uint32_t holder)
+static void note(struct marking *m, uint32_t block, enum mt_verdict verdict, struct place at)
 {
-	struct mt_held_block *b = &m->blocks->items[block];
+	m->blocks->items[block].verdict = verdict;
+	m->blocks->items[block].holder = at.holder;
+	m->blocks->words[block] = at.word;
+}
 
-	b->verdict = verdict;
-	b->holder = holder;
+static void reach(struct marking *m, uint32_t block, enum mt_verdict verdict, struct place at)
+{
+	note(m, block, verdict, at);
 	MT_GROW(m->todo, m->todo_count, m->todo_capacity);
 	m->todo[m->todo_count++] = block;
 }
@@ -49,21 +61,19 @@ static void reach(struct marking *m, uint32_t block, enum mt_verdict verdict, ui
  * pointer: behind one word, behind three, and base classes near the beginning. */
 #define INNER_AGAIN 64u
 
-static void see_inner(struct marking *m, uint32_t block, uint64_t word, uint32_t holder)
+static void see_inner(struct marking *m, uint32_t block, uint64_t word, struct place at)
 {
 	struct mt_held_block *b = &m->blocks->items[block];
 
-	if (b->verdict == MT_VERDICT_NONE) {
-		b->verdict = MT_VERDICT_POSSIBLE;
-		b->holder = holder;
-	} else if (word - b->address > INNER_AGAIN) {
+	if (b->verdict == MT_VERDICT_NONE)
+		note(m, block, MT_VERDICT_POSSIBLE, at);
+	else if (word - b->address > INNER_AGAIN)
 		return;
-	}
 	MT_GROW(m->inner, m->inner_count, m->inner_capacity);
-	m->inner[m->inner_count++] = (struct inner){block, word};
+	m->inner[m->inner_count++] = (struct inner){block, at, word};
 }
 
-static void see_word(struct marking *m, uint64_t word, uint32_t holder)
+static void see_word(struct marking *m, uint64_t word, struct place at)
 {
 	uint32_t block = mt_held_blocks_find(m->blocks, word);
 
@@ -76,79 +86,57 @@ static void see_word(struct marking *m, uint64_t word, uint32_t holder)
 		if (b->verdict == MT_VERDICT_REACHABLE)
 			return;
 		if (word == b->address)
-			reach(m, block, MT_VERDICT_REACHABLE, holder);
+			reach(m, block, MT_VERDICT_REACHABLE, at);
 		else
-			see_inner(m, block, word, holder);
+			see_inner(m, block, word, at);
 		return;
 	case PASS_POSSIBLE:
 		if (b->verdict == MT_VERDICT_NONE)
-			reach(m, block, MT_VERDICT_POSSIBLE, holder);
+			reach(m, block, MT_VERDICT_POSSIBLE, at);
 		return;
 	case PASS_LOST:
 		if (b->verdict == MT_VERDICT_NONE)
-			reach(m, block, MT_VERDICT_INDIRECT, holder);
-		else if (b->verdict == MT_VERDICT_LOST && block != m->leader) {
-			b->verdict = MT_VERDICT_INDIRECT;
-			b->holder = holder;
-		}
+			reach(m, block, MT_VERDICT_INDIRECT, at);
+		else if (b->verdict == MT_VERDICT_LOST && block != m->leader)
+			note(m, block, MT_VERDICT_INDIRECT, at);
 		return;
 	}
 }
 
-static void see_words(struct marking *m, const uint64_t *words, size_t count, uint32_t holder)
+/* first: where the first of the words is. */
+static void see_words(struct marking *m, const uint64_t *words, size_t count, struct place first)
 {
 	uint64_t low = m->blocks->low, size = m->blocks->high - low;
 
 	for (size_t i = 0; i < count; i++)
 		if (words[i] - low < size)
-			see_word(m, words[i], holder);
+			see_word(m, words[i],
+				(struct place){first.holder, first.word + (uint32_t)i});
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Calls see for pieces of what is there of a range. */
-static void each_piece(const struct mt_still *s, uint64_t low, uint64_t high, bool private_only,
-	uint64_t *buffer,
-	bool (*see)(void *context, uint64_t at, const uint64_t *words, size_t count), void *context)
+/* What is there of a range, in pieces. */
+static void see_range(struct marking *m, uint64_t low, uint64_t high, bool private_only,
+	uint32_t holder)
 {
 	struct mt_span run = {low, high - low};
 
 	for (uint64_t at = low; at < high; at = run.address + run.len) {
 		if (private_only || high - low > SMALL) {
-			if (!mt_still_memory_present(&s->memory, at, high, private_only, &run))
+			if (!mt_still_memory_present(&m->still->memory, at, high, private_only,
+				    &run))
 				return;
 		}
 		for (uint64_t piece = run.address; piece < run.address + run.len; piece += PIECE) {
 			uint64_t rest = run.address + run.len - piece;
 			struct mt_span span = {piece, rest < PIECE ? rest : PIECE};
 
-			mt_still_memory_read(&s->memory, &span, 1, buffer);
-			if (!see(context, piece, buffer, span.len / sizeof *buffer))
-				return;
+			mt_still_memory_read(&m->still->memory, &span, 1, m->buffer);
+			see_words(m, m->buffer, span.len / sizeof *m->buffer,
+				(struct place){holder, (uint32_t)((piece - low) / 8)});
 		}
 	}
-}
-
-struct held_by {
-	struct marking *marking;
-	uint32_t holder;
-};
-
-static bool see_piece(void *context, uint64_t at, const uint64_t *words, size_t count)
-{
-	struct held_by *h = context;
-
-	(void)at;
-	see_words(h->marking, words, count, h->holder);
-	return true;
-}
-
-static void see_range(struct marking *m, uint64_t low, uint64_t high, bool private_only,
-	uint32_t holder)
-{
-	struct held_by h = {m, holder};
-
-	each_piece(m->still, low, high, private_only, m->buffer, see_piece, &h);
 }
 
 /* The words of a block: those at multiples of eight bytes. */
@@ -161,27 +149,27 @@ static struct mt_span words_of(const struct mt_held_block *b)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Reads the last blocks of the list, as many as fit. */
+/* Reads the next blocks of the list, as many as fit. */
 static void read_batch(struct marking *m)
 {
 	struct mt_span spans[BATCH] = {{0}};
 	uint32_t blocks[BATCH], count = 0;
 	size_t bytes = 0;
 
-	while (m->todo_count && count < BATCH) {
-		uint32_t block = m->todo[m->todo_count - 1];
+	while (m->todo_next < m->todo_count && count < BATCH) {
+		uint32_t block = m->todo[m->todo_next];
 		struct mt_span words = words_of(&m->blocks->items[block]);
 
 		if (words.len > SMALL) {
 			if (count)
 				break; /* those before first: the buffer is one */
-			m->todo_count--;
+			m->todo_next++;
 			see_range(m, words.address, words.address + words.len, false, block);
 			return;
 		}
 		if (bytes + words.len > PIECE)
 			break;
-		m->todo_count--;
+		m->todo_next++;
 		bytes += words.len;
 		spans[count] = words;
 		blocks[count++] = block;
@@ -190,15 +178,16 @@ static void read_batch(struct marking *m)
 	const uint64_t *at = m->buffer;
 
 	for (uint32_t i = 0; i < count; i++) {
-		see_words(m, at, spans[i].len / sizeof *at, blocks[i]);
+		see_words(m, at, spans[i].len / sizeof *at, (struct place){blocks[i], 0});
 		at += spans[i].len / sizeof *at;
 	}
 }
 
 static void follow(struct marking *m)
 {
-	while (m->todo_count)
+	while (m->todo_next < m->todo_count)
 		read_batch(m);
+	m->todo_next = m->todo_count = 0;
 }
 
 /* ---- heuristics ------------------------------------------------------------------------------ */
@@ -250,14 +239,15 @@ static bool stands_for_beginning(const struct marking *m, const struct inner *in
 
 static void try_inner(struct marking *m)
 {
-	for (uint32_t i = 0; i < m->inner_count; i++) {
-		struct inner inner = m->inner[i]; /* more may come while it is followed */
-		struct mt_held_block *b = &m->blocks->items[inner.block];
+	for (uint32_t i = 0, end; i < m->inner_count;) {
+		for (end = m->inner_count; i < end; i++) {
+			const struct inner *inner = &m->inner[i];
 
-		if (b->verdict == MT_VERDICT_REACHABLE || !stands_for_beginning(m, &inner))
-			continue;
-		reach(m, inner.block, MT_VERDICT_REACHABLE, b->holder);
-		follow(m);
+			if (m->blocks->items[inner->block].verdict != MT_VERDICT_REACHABLE
+				&& stands_for_beginning(m, inner))
+				reach(m, inner->block, MT_VERDICT_REACHABLE, inner->at);
+		}
+		follow(m); /* which may find more of them */
 	}
 }
 
@@ -272,11 +262,11 @@ static void mark_from_roots(struct marking *m)
 			m->still->thread_count ? m->still->threads[r->thread] : NULL;
 
 		if (r->kind == MT_ROOT_REGISTERS)
-			see_words(m, t->words, t->count, MT_HOLDER_ROOT | i);
+			see_words(m, t->words, t->count, (struct place){MT_HOLDER_ROOT | i, 0});
 		else
 			see_range(m, r->low, r->high, r->private_only, MT_HOLDER_ROOT | i);
-		follow(m);
 	}
+	follow(m);
 	try_inner(m);
 }
 
@@ -284,12 +274,14 @@ static void mark_possible(struct marking *m)
 {
 	m->pass = PASS_POSSIBLE;
 	for (uint32_t i = 0; i < m->inner_count; i++) {
-		struct mt_held_block *b = &m->blocks->items[m->inner[i].block];
+		uint32_t block = m->inner[i].block;
+		struct mt_held_block *b = &m->blocks->items[block];
 
 		if (b->verdict != MT_VERDICT_POSSIBLE || b->is_listed)
 			continue;
 		b->is_listed = 1;
-		reach(m, m->inner[i].block, MT_VERDICT_POSSIBLE, b->holder);
+		reach(m, block, MT_VERDICT_POSSIBLE,
+			(struct place){b->holder, m->blocks->words[block]});
 	}
 	follow(m);
 }
@@ -301,13 +293,13 @@ static void mark_lost(struct marking *m)
 		if (m->blocks->items[i].verdict != MT_VERDICT_NONE)
 			continue;
 		m->leader = i;
-		reach(m, i, MT_VERDICT_LOST, MT_HOLDER_NONE);
+		reach(m, i, MT_VERDICT_LOST, (struct place){MT_HOLDER_NONE, 0});
 		follow(m);
 	}
 }
 
-void mt_mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
-	const struct mt_still *still)
+static void mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
+	const struct mt_still *still, bool lost_too)
 {
 	struct marking m = {.blocks = blocks,
 		.roots = roots,
@@ -316,61 +308,28 @@ void mt_mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
 
 	mark_from_roots(&m);
 	mark_possible(&m);
-	mark_lost(&m);
+	if (lost_too)
+		mark_lost(&m);
 	free(m.buffer);
 	free(m.todo);
 	free(m.inner);
 }
 
-/* ---- one word -------------------------------------------------------------------------------- */
-
-struct word_search {
-	const struct mt_held_blocks *blocks;
-	uint32_t block;
-	uint64_t address, word;
-	bool found;
-};
-
-static bool search_piece(void *context, uint64_t at, const uint64_t *words, size_t count)
+void mt_mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
+	const struct mt_still *still)
 {
-	struct word_search *s = context;
-
-	for (size_t i = 0; i < count; i++)
-		if (mt_held_blocks_find(s->blocks, words[i]) == s->block) {
-			s->address = at + i * sizeof *words;
-			s->word = words[i];
-			s->found = true;
-			return false;
-		}
-	return true;
+	mark(blocks, roots, still, true);
 }
 
-bool mt_mark_find_word(const struct mt_still *still, const struct mt_held_blocks *blocks,
-	const struct mt_roots *roots, uint32_t holder, uint32_t block, uint64_t *address,
-	uint64_t *word)
+void mt_mark_reached(struct mt_held_blocks *blocks, const struct mt_roots *roots,
+	const struct mt_still *still)
 {
-	struct word_search s = {.blocks = blocks, .block = block};
-	uint64_t *buffer = mt_alloc(PIECE);
+	mark(blocks, roots, still, false);
+}
 
-	if (holder == MT_HOLDER_NONE) {
-		/* nothing holds it */
-	} else if (holder & MT_HOLDER_ROOT) {
-		const struct mt_root *r = &roots->items[holder & ~MT_HOLDER_ROOT];
-
-		if (r->kind == MT_ROOT_REGISTERS)
-			search_piece(&s, 0, still->threads[r->thread]->words,
-				still->threads[r->thread]->count);
-		else
-			each_piece(still, r->low, r->high, r->private_only, buffer, search_piece,
-				&s);
-	} else {
-		struct mt_span words = words_of(&blocks->items[holder]);
-
-		each_piece(still, words.address, words.address + words.len, false, buffer,
-			search_piece, &s);
-	}
-	free(buffer);
-	*address = s.address;
-	*word = s.word;
-	return s.found;
+uint64_t mt_mark_words_begin(const struct mt_held_blocks *blocks, const struct mt_roots *roots,
+	uint32_t holder)
+{
+	return holder & MT_HOLDER_ROOT ? roots->items[holder & ~MT_HOLDER_ROOT].low
+				       : words_of(&blocks->items[holder]).address;
 }

@@ -4,13 +4,15 @@
 
 #include "core/leakcheck/roots.h"
 
-/* Gives each block its verdict and its holder. */
+/* Gives each block its verdict, its holder, and the word of that which reached it. */
 void mt_mark(struct mt_held_blocks *, const struct mt_roots *, const struct mt_still *);
+/* The first part of that: blocks that the roots reach become reachable or possibly lost. Blocks
+ * that are reachable before are passed over, as if they had no words: so it is found out what only
+ * they lead to. */
+void mt_mark_reached(struct mt_held_blocks *, const struct mt_roots *, const struct mt_still *);
 
-/* The first word of a root or block that points into a block: where it stands (for registers, 0),
- * and what it says. false: none does. */
-bool mt_mark_find_word(const struct mt_still *, const struct mt_held_blocks *,
-	const struct mt_roots *, uint32_t holder, uint32_t block, uint64_t *address,
-	uint64_t *word);
+/* The first of the words at which the holder's words are counted. */
+uint64_t mt_mark_words_begin(const struct mt_held_blocks *, const struct mt_roots *,
+	uint32_t holder);
 
 #endif

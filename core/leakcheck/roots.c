@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define RED_ZONE 128u
+#define ROOT_MOST (16ull << 30) /* words are numbered with 32 bits */
 /* Around the thread pointer, where a mapping has other things, too: thread-local storage lies below
  * it, and the C library's record of the thread (2.3 KB in glibc) from it on. */
 #define LOCAL_BELOW (64ull << 10)
@@ -27,6 +28,8 @@ static void add(struct finding *f, enum mt_root_kind kind, uint64_t low, uint64_
 
 	if (low >= high && kind != MT_ROOT_REGISTERS)
 		return;
+	for (; high - low > ROOT_MOST; low += ROOT_MOST)
+		add(f, kind, low, low + ROOT_MOST, thread, map);
 	MT_GROW(r->items, r->count, r->capacity);
 	r->items[r->count++] = (struct mt_root){
 		.low = low,
@@ -214,23 +217,34 @@ static bool is_of_tracer(const struct mt_tracee_mapping *m)
 static void add_mapped(struct finding *f, uint32_t map)
 {
 	const struct mt_tracee_mapping *m = &f->still->maps[map];
+	struct mt_map_list parts = {0};
 
-	for (uint32_t i = 0; i < f->roots->mapped_count; i++) {
-		const struct mt_program_map *p = &f->roots->mapped[i];
-		uint64_t low = p->low > m->low ? p->low : m->low;
-		uint64_t high = p->high < m->high ? p->high : m->high;
+	if (!m->is_readable || (m->is_code && !m->is_writable))
+		return;
+	mt_maps_shares(&f->roots->mapped, m->low, m->high - m->low, &parts);
+	for (uint32_t i = 0; i < parts.count; i++) {
+		uint64_t low = parts.items[i].address, high = low + parts.items[i].length;
 
-		if (!has_block(f->blocks, p->low, p->high))
+		if (!has_block(f->blocks, low, high))
 			add_without_own(f, MT_ROOT_MAPPED, low, high, map);
 	}
+	free(parts.items);
 }
 
-static bool is_mapped(const struct mt_roots *r, const struct mt_tracee_mapping *m)
+/* A mapping but what of it the program has mapped: the kernel makes one of neighbours. */
+static void add_without_mapped(struct finding *f, enum mt_root_kind kind, uint32_t map)
 {
-	for (uint32_t i = 0; i < r->mapped_count; i++)
-		if (r->mapped[i].low < m->high && r->mapped[i].high > m->low)
-			return true;
-	return false;
+	const struct mt_tracee_mapping *m = &f->still->maps[map];
+	struct mt_map_list parts = {0};
+	uint64_t low = m->low;
+
+	mt_maps_shares(&f->roots->mapped, m->low, m->high - m->low, &parts);
+	for (uint32_t i = 0; i < parts.count; i++) {
+		add_without_own(f, kind, low, parts.items[i].address, map);
+		low = parts.items[i].address + parts.items[i].length;
+	}
+	add_without_own(f, kind, low, m->high, map);
+	free(parts.items);
 }
 
 /* What no block covers. */
@@ -281,12 +295,11 @@ static void add_mapping(struct finding *f, uint32_t map, bool sure)
 		add_allocators(f, map, sure);
 		return;
 	}
-	if ((kind == MT_ROOT_DATA) != sure || (!is_data && !m->is_writable) || is_stack(s, m)
-		|| is_mapped(f->roots, m))
+	if ((kind == MT_ROOT_DATA) != sure || (!is_data && !m->is_writable) || is_stack(s, m))
 		return;
 	if (!f->begins_within && !is_data && (is_old_stack(s, map) || !strcmp(m->path, "[heap]")))
 		return;
-	add_without_own(f, kind, m->low, m->high, map);
+	add_without_mapped(f, kind, map);
 }
 
 void mt_roots_find(struct mt_roots *r, const struct mt_still *s,
@@ -306,6 +319,6 @@ void mt_roots_find(struct mt_roots *r, const struct mt_still *s,
 void mt_roots_free(struct mt_roots *r)
 {
 	free(r->items);
-	free(r->mapped);
+	mt_maps_free(&r->mapped);
 	*r = (struct mt_roots){0};
 }

@@ -3,6 +3,7 @@
 #ifndef MT_LEAKCHECK_ROOTS_H
 #define MT_LEAKCHECK_ROOTS_H
 
+#include "core/capture/maps.h"
 #include "core/leakcheck/blocks.h"
 #include "core/leakcheck/still.h"
 
@@ -29,17 +30,12 @@ struct mt_root {
 	uint32_t map;      /* of the others: index into the mappings */
 };
 
-/* What the program has mapped itself, as far as that was recorded. */
-struct mt_program_map {
-	uint64_t low, high;
-};
-
 struct mt_roots {
 	struct mt_root *items;
 	uint32_t count, capacity;
-	uint32_t unknown_threads;      /* whose registers nobody can tell */
-	struct mt_program_map *mapped; /* filled by the caller */
-	uint32_t mapped_count, mapped_capacity;
+	uint32_t unknown_threads; /* whose registers nobody can tell */
+	/* what the program has mapped itself, as far as that was recorded: filled by the caller */
+	struct mt_maps mapped;
 };
 
 /* begins_within: blocks lived before the recording began. */

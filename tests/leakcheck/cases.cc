@@ -219,6 +219,20 @@ CASE void case_mapped()
 	shown = (void *)hidden;
 	shown = nullptr;
 }
+CASE void case_mapped_behind_guard() // as the heap of a collector: reserved first, and then made readable in part
+{
+	static uintptr_t hidden;
+
+	EXPECT(0, 0, 0, 1);
+	char *reserved = (char *)mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void **map = (void **)(reserved + (512 << 10));
+
+	mprotect(map, 256 << 10, PROT_READ | PROT_WRITE);
+	map[5000] = MAKE(64);
+	hidden = ~(uintptr_t)map;
+	shown = (void *)hidden;
+	shown = nullptr;
+}
 CASE void case_zero_held()
 {
 	static void *volatile held;
@@ -371,7 +385,8 @@ int main(int argc, char **argv)
 	void (*const cases[])() = {case_lost, case_lost_chain, case_lost_cycle, case_lost_self, case_lost_tree_by_inner,
 		case_lost_masked, case_lost_end, case_lost_large, case_lost_realloc, case_lost_aligned, case_lost_zero,
 		case_lost_freed_holder, lost_with_thread, lost_with_thread_local, case_global, case_initialized_data,
-		case_thread_local, case_keys, case_chain, case_large_holder, case_mapped, case_zero_held, other_stack, case_inner,
+		case_thread_local, case_keys, case_chain, case_large_holder, case_mapped, case_mapped_behind_guard,
+		case_zero_held, other_stack, case_inner,
 		case_array_new, case_second_base, case_length_before, case_old_string, case_unaligned};
 	pthread_t thread;
 
