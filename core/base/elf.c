@@ -73,28 +73,50 @@ static bool is_table(const Elf64_Shdr *s)
 		&& !(s->sh_flags & SHF_COMPRESSED);
 }
 
+/* Which symbols are wanted, and by whom. */
+struct wanted {
+	mt_elf_each *each; /* functions */
+	mt_elf_each_variable *each_variable;
+	void *context;
+};
+
+static void tell_function(const struct wanted *w, const Elf64_Sym *s, const char *name)
+{
+	unsigned type = ELF64_ST_TYPE(s->st_info), visibility = ELF64_ST_VISIBILITY(s->st_other);
+	struct mt_elf_function f;
+
+	if (!w->each || (type != STT_FUNC && type != STT_GNU_IFUNC))
+		return;
+	f.name = name;
+	f.value = s->st_value;
+	f.size = s->st_size;
+	f.is_indirect = type == STT_GNU_IFUNC;
+	f.is_local = ELF64_ST_BIND(s->st_info) == STB_LOCAL;
+	f.is_hidden = f.is_local || visibility == STV_HIDDEN || visibility == STV_INTERNAL;
+	w->each(w->context, &f);
+}
+
+static void tell_variable(const struct wanted *w, const Elf64_Sym *s, const char *name)
+{
+	unsigned type = ELF64_ST_TYPE(s->st_info);
+
+	if (w->each_variable && (type == STT_OBJECT || type == STT_TLS))
+		w->each_variable(w->context,
+			&(struct mt_elf_variable){name, s->st_value, s->st_size, type == STT_TLS});
+}
+
 static void each_of(const Elf64_Sym *symbols, uint64_t count, const char *names,
-	uint64_t names_size, mt_elf_each *each, void *context)
+	uint64_t names_size, const struct wanted *wanted)
 {
 	for (const Elf64_Sym *s = symbols; s < symbols + count; s++) {
-		unsigned type = ELF64_ST_TYPE(s->st_info),
-			 visibility = ELF64_ST_VISIBILITY(s->st_other);
-		struct mt_elf_function f;
-
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF
-			|| s->st_name >= names_size)
+		if (s->st_shndx == SHN_UNDEF || s->st_name >= names_size)
 			continue;
-		f.name = names + s->st_name;
-		f.value = s->st_value;
-		f.size = s->st_size;
-		f.is_indirect = type == STT_GNU_IFUNC;
-		f.is_local = ELF64_ST_BIND(s->st_info) == STB_LOCAL;
-		f.is_hidden = f.is_local || visibility == STV_HIDDEN || visibility == STV_INTERNAL;
-		each(context, &f);
+		tell_function(wanted, s, names + s->st_name);
+		tell_variable(wanted, s, names + s->st_name);
 	}
 }
 
-static bool read_table(struct file *f, const Elf64_Shdr *s, mt_elf_each *each, void *context)
+static bool read_table(struct file *f, const Elf64_Shdr *s, const struct wanted *wanted)
 {
 	const Elf64_Shdr *n = s->sh_link < f->section_count ? &f->sections[s->sh_link] : NULL;
 	Elf64_Sym *symbols;
@@ -105,13 +127,13 @@ static bool read_table(struct file *f, const Elf64_Shdr *s, mt_elf_each *each, v
 	symbols = read_bytes(f, s->sh_offset, s->sh_size);
 	names = symbols ? read_bytes(f, n->sh_offset, n->sh_size) : NULL;
 	if (names)
-		each_of(symbols, s->sh_size / sizeof *symbols, names, n->sh_size, each, context);
+		each_of(symbols, s->sh_size / sizeof *symbols, names, n->sh_size, wanted);
 	free(names);
 	free(symbols);
 	return names != NULL;
 }
 
-bool mt_elf_functions(int fd, mt_elf_each *each, void *context)
+static bool each_symbol(int fd, const struct wanted *wanted)
 {
 	bool all = true, any = false;
 	struct file f;
@@ -120,11 +142,98 @@ bool mt_elf_functions(int fd, mt_elf_each *each, void *context)
 		return false;
 	for (uint64_t i = 0; i < f.section_count && all; i++)
 		if (is_table(&f.sections[i])) {
-			all = read_table(&f, &f.sections[i], each, context);
+			all = read_table(&f, &f.sections[i], wanted);
 			any = true;
 		}
 	free(f.sections);
 	return all && any;
+}
+
+bool mt_elf_functions(int fd, mt_elf_each *each, void *context)
+{
+	return each_symbol(fd, &(struct wanted){.each = each, .context = context});
+}
+
+bool mt_elf_variables(int fd, mt_elf_each_variable *each, void *context)
+{
+	return each_symbol(fd, &(struct wanted){.each_variable = each, .context = context});
+}
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+bool mt_elf_bias(int fd, uint64_t offset, uint64_t address, unsigned flags, uint64_t *bias)
+{
+	Elf64_Phdr *segments, *s;
+	bool found = false;
+	struct file f;
+
+	if (!open_file(&f, fd))
+		return false;
+	segments = f.head.e_phentsize == sizeof *segments
+		? read_bytes(&f, f.head.e_phoff, f.head.e_phnum * sizeof *segments)
+		: NULL;
+	for (s = segments; segments && !found && s < segments + f.head.e_phnum; s++) {
+		/* what is mapped begins at a page */
+		uint64_t before = s->p_align ? s->p_offset % s->p_align : 0;
+
+		found = s->p_type == PT_LOAD && s->p_flags & flags
+			&& offset - (s->p_offset - before) < s->p_filesz + before;
+		if (found)
+			*bias = address - offset + s->p_offset - s->p_vaddr;
+	}
+	free(segments);
+	free(f.sections);
+	return found;
+}
+
+/* The value of a symbol of the table that the section of relocations is linked to. */
+static uint64_t value_of(const Elf64_Sym *symbols, uint64_t count, uint64_t number)
+{
+	return number && number < count ? symbols[number].st_value : 0;
+}
+
+static void read_relocations(struct file *f, const Elf64_Shdr *s, mt_elf_each_local *each,
+	void *context)
+{
+	const Elf64_Shdr *t = s->sh_link < f->section_count ? &f->sections[s->sh_link] : NULL;
+	Elf64_Rela *all =
+		t && t->sh_type == SHT_DYNSYM ? read_bytes(f, s->sh_offset, s->sh_size) : NULL;
+	Elf64_Sym *symbols = all ? read_bytes(f, t->sh_offset, t->sh_size) : NULL;
+
+	for (uint64_t i = 0; symbols && i < s->sh_size / sizeof *all; i++) {
+		uint64_t type = ELF64_R_TYPE(all[i].r_info), number = ELF64_R_SYM(all[i].r_info);
+
+		/* a symbol of another file tells nothing of this one's storage */
+		if ((type != R_X86_64_DTPMOD64 && type != R_X86_64_TPOFF64)
+			|| (number
+				&& (number >= t->sh_size / sizeof *symbols
+					|| symbols[number].st_shndx == SHN_UNDEF)))
+			continue;
+		each(context,
+			&(struct mt_elf_local_word){
+				.kind = type == R_X86_64_DTPMOD64 ? MT_ELF_LOCAL_MODULE
+								  : MT_ELF_LOCAL_OFFSET,
+				.at = all[i].r_offset,
+				.value = (uint64_t)all[i].r_addend
+					+ value_of(symbols, t->sh_size / sizeof *symbols, number),
+			});
+	}
+	free(symbols);
+	free(all);
+}
+
+bool mt_elf_local_words(int fd, mt_elf_each_local *each, void *context)
+{
+	struct file f;
+
+	if (!open_file(&f, fd))
+		return false;
+	if (f.head.e_machine == EM_X86_64)
+		for (uint64_t i = 0; i < f.section_count; i++)
+			if (f.sections[i].sh_type == SHT_RELA)
+				read_relocations(&f, &f.sections[i], each, context);
+	free(f.sections);
+	return true;
 }
 
 /* ---- debug files ----------------------------------------------------------------------------- */

@@ -20,6 +20,29 @@ typedef void mt_elf_each(void *context, const struct mt_elf_function *);
  * that cannot be read. */
 bool mt_elf_functions(int fd, mt_elf_each *, void *context);
 
+/* The same for variables. */
+struct mt_elf_variable {
+	const char *name; /* until the call returns */
+	uint64_t value,
+		size; /* value: an address, or one in the thread-local storage of the file */
+	bool is_thread_local;
+};
+typedef void mt_elf_each_variable(void *context, const struct mt_elf_variable *);
+bool mt_elf_variables(int fd, mt_elf_each_variable *, void *context);
+
+/* By how much the file was moved if what it has at the offset is at an address. flags: PF_W or
+ * PF_X, which its segment has, since two can have one page. False: there is none. */
+bool mt_elf_bias(int fd, uint64_t offset, uint64_t address, unsigned flags, uint64_t *bias);
+/* Words of its data that the dynamic linker fills in for thread-local storage. */
+enum mt_elf_local { MT_ELF_LOCAL_MODULE, MT_ELF_LOCAL_OFFSET };
+struct mt_elf_local_word {
+	enum mt_elf_local kind; /* the file's number; what to add to the thread pointer */
+	uint64_t at;            /* in the terms of the file */
+	uint64_t value;         /* OFFSET: of which address in the storage it is */
+};
+typedef void mt_elf_each_local(void *context, const struct mt_elf_local_word *);
+bool mt_elf_local_words(int fd, mt_elf_each_local *, void *context);
+
 /* What leads to a file with the symbols of one that was stripped. */
 struct mt_elf_debug {
 	uint8_t build_id[32];

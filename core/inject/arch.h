@@ -28,6 +28,11 @@ void mt_arch_dwarf(const struct mt_arch_registers *, uint64_t to[MT_ARCH_DWARF_C
  * far as they fit. Returns how many. */
 uint32_t mt_arch_words(pid_t thread, const struct mt_arch_registers *, uint64_t *to, uint32_t most);
 
+/* The inverse of mt_arch_words: by the numbers of DWARF, the pc last. */
+void mt_arch_dwarf_of_words(const uint64_t *words, uint64_t sp, uint64_t pc,
+	uint64_t to[MT_ARCH_DWARF_COUNT]);
+void mt_arch_word_name(uint32_t word, char to[16]);
+
 /* System calls that end with EINTR when their thread is stopped, without a signal. */
 bool mt_arch_is_interrupted_by_stop(long number);
 /* System calls that wait for a child. */

@@ -129,6 +129,19 @@ struct mt_tracee_registers {
 	uint32_t count;
 	uint64_t words[MT_TRACEE_WORDS];
 };
+/* The name of the register that has such a word: "rbx", "xmm3". */
+void mt_tracee_word_name(uint32_t word, char to[16]);
+/* The frames of a thread whose registers were so, innermost first, by call frame information, as
+ * far as that goes; also when the thread runs again: read gives the memory of then, or is negative.
+ * sp: a frame's part of the stack begins there, and ends where that of the next one begins. Returns
+ * how many there are, at most `most`. */
+struct mt_tracee_frame {
+	uint64_t pc; /* of a caller: of its call */
+	uint64_t sp;
+};
+typedef int mt_tracee_reader(void *context, uint64_t address, void *to, size_t size);
+uint32_t mt_tracee_frames(struct mt_tracee *, const struct mt_tracee_registers *,
+	mt_tracee_reader *, void *context, struct mt_tracee_frame *, uint32_t most);
 /* false: there are no so many threads. */
 bool mt_tracee_registers(struct mt_tracee *, uint32_t index, struct mt_tracee_registers *);
 /* While all are stopped: a thread whose pc, or a word of whose stack, is in low to high, exclusive;

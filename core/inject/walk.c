@@ -12,8 +12,12 @@
 struct mt_inject_walker {
 	Dwfl *dwfl;
 	struct mt_tracee *tracee;
-	const struct mt_arch_registers *registers;
-	struct mt_inject_walk *walk;
+	uint64_t registers[MT_ARCH_DWARF_COUNT];
+	struct mt_inject_walk *walk; /* NULL: frames are wanted, and not a walk */
+	struct mt_tracee_frame *frames;
+	uint32_t frame_count, frames_most;
+	mt_tracee_reader *read; /* NULL: the process's memory as it is */
+	void *read_context;
 	uint64_t maps; /* what the mappings were when the modules were reported */
 };
 
@@ -89,16 +93,15 @@ static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *to, void *arg)
 	struct mt_inject_walker *w = arg;
 
 	(void)dwfl;
-	return !mt_tracee_read(w->tracee, address, to, sizeof *to);
+	return w->read ? !w->read(w->read_context, address, to, sizeof *to)
+		       : !mt_tracee_read(w->tracee, address, to, sizeof *to);
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *thread_arg)
 {
 	struct mt_inject_walker *w = thread_arg;
-	uint64_t values[MT_ARCH_DWARF_COUNT];
 
-	mt_arch_dwarf(w->registers, values);
-	return dwfl_thread_state_registers(thread, 0, MT_ARCH_DWARF_COUNT, values);
+	return dwfl_thread_state_registers(thread, 0, MT_ARCH_DWARF_COUNT, w->registers);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
@@ -178,12 +181,50 @@ void mt_inject_walk(struct mt_tracee *t, const struct mt_arch_registers *registe
 	struct mt_inject_walker *w = walker(t);
 
 	*walk = (struct mt_inject_walk){.rest = mt_arch_sp(registers)};
-	w->registers = registers;
+	mt_arch_dwarf(registers, w->registers);
 	w->walk = walk;
+	w->read = NULL;
 	if (!dwfl_getthread_frames(w->dwfl, t->pid, add_frame, w))
 		walk->rest = 0;
 	if (!walk->count)
 		walk->pc[walk->count++] = mt_arch_pc(registers);
+}
+
+static int keep_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct mt_inject_walker *w = arg;
+	Dwarf_Addr pc;
+	Dwarf_Word sp;
+	bool is_exact;
+
+	if (w->frame_count == w->frames_most || !dwfl_frame_pc(frame, &pc, &is_exact)
+		|| dwfl_frame_reg(frame, MT_ARCH_DWARF_SP, &sp))
+		return DWARF_CB_ABORT;
+	w->frames[w->frame_count++] = (struct mt_tracee_frame){is_exact ? pc : pc - 1, sp};
+	return DWARF_CB_OK;
+}
+
+uint32_t mt_tracee_frames(struct mt_tracee *t, const struct mt_tracee_registers *registers,
+	mt_tracee_reader *read, void *context, struct mt_tracee_frame *frames, uint32_t most)
+{
+	struct mt_inject_walker *w = walker(t);
+
+	if (!registers->count)
+		return 0; /* nobody knows them */
+	mt_arch_dwarf_of_words(registers->words, registers->sp, registers->pc, w->registers);
+	w->walk = NULL;
+	w->frames = frames;
+	w->frame_count = 0;
+	w->frames_most = most;
+	w->read = read;
+	w->read_context = context;
+	dwfl_getthread_frames(w->dwfl, t->pid, keep_frame, w);
+	return w->frame_count;
+}
+
+void mt_tracee_word_name(uint32_t word, char to[16])
+{
+	mt_arch_word_name(word, to);
 }
 
 /* ---- searching ---- */

@@ -60,7 +60,6 @@ void mt_leakcheck_run(struct mt_leakcheck *c, bool begins_within)
 	mt_mark(&c->blocks, &c->roots, &c->still);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	c->check_ns = ns_of(&end) - ns_of(&begin);
-	mt_still_resume(&c->still);
 }
 
 /* The block at the head of the lost blocks that this one belongs to. */

@@ -55,6 +55,8 @@ static int judge(struct mt_leakcheck *c, const struct mt_recording *r,
 	if (status < 0)
 		return status;
 	mt_leakcheck_run(c, mt_info_begins_within(&source.profile->info));
+	if (!target->is_asked)
+		mt_still_resume(&c->still);
 	tell(c, target, &source, moment_ns, untold);
 	return 0;
 }

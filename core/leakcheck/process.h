@@ -11,6 +11,7 @@ struct mt_leakcheck_target {
 	pid_t process;
 	bool is_root;  /* of the session */
 	bool at_end;   /* it is behind all destructors, and waits there */
+	bool is_asked; /* what holds a block: without a copy, it stands still until the end */
 	unsigned mode; /* MT_STILL_NO_COPY, or 0 */
 };
 

@@ -17,6 +17,7 @@
 	X(report) \
 	X(leaks) \
 	X(leak_check) \
+	X(holders) \
 	X(pack) \
 	X(attach) \
 	X(detach) \
@@ -150,6 +151,8 @@ int mt_command_find_recording(struct mt_session_entry *, pid_t, pid_t *process, 
 int mt_command_check_others(const struct mt_session_entry *, int count, pid_t, struct mt_err *);
 /* Fails in words unless the session was attached, so that it can be detached. */
 int mt_command_check_detach(const struct mt_session_entry *, pid_t, struct mt_err *);
+/* False: the operand is no number of a process, but the name of a trace. */
+bool mt_command_is_process(const char *operand, pid_t *);
 /* Ends it; complete: so is its trace. (detach.c) */
 int mt_command_detach_session(const struct mt_session_entry *, bool *complete, struct mt_err *);
 /* Fails in words if the process is recorded already. */

@@ -88,16 +88,6 @@ static char *const *program_of(const struct mt_arguments *a)
 		: NULL;
 }
 
-/* False: the operand is the name of a trace. */
-static bool take_process(const struct mt_arguments *a, pid_t *pid)
-{
-	char *end = NULL;
-	long number = strtol(a->operands[0], &end, 10);
-
-	*pid = (pid_t)number;
-	return number > 0 && number < 1 << 30 && !*end;
-}
-
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	bool shown[MT_VERDICT_COUNT];
@@ -115,7 +105,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!program_of(arguments) && arguments->output)
 		return mt_fail(err, -EINVAL,
 			"--output: only with a program; a process that is recorded has a trace");
-	if (!program_of(arguments) && arguments->no_copy && !take_process(arguments, &pid))
+	if (!program_of(arguments) && arguments->no_copy
+		&& !mt_command_is_process(arguments->operands[0], &pid))
 		return mt_fail(err, -EINVAL, "--no-copy: only with a process; omit it");
 	return take_verdicts(arguments, shown, err);
 }
@@ -228,7 +219,7 @@ static int run_on_process(struct leak_check *l, struct mt_err *err)
 	const struct mt_session_entry *entry;
 	pid_t pid, process;
 
-	take_process(l->arguments, &pid);
+	mt_command_is_process(l->arguments->operands[0], &pid);
 	if (count < 0)
 		return count;
 	entry = mt_command_recording_of(entries, count, pid, &process);
@@ -368,7 +359,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		l.out = fdopen(fd, "w");
 	pid_t pid;
 	int status = program_of(arguments) ? run_program(&l, err)
-		: take_process(arguments, &pid)
+		: mt_command_is_process(arguments->operands[0], &pid)
 		? run_on_process(&l, err)
 		: run_on_trace(&l, err);
 

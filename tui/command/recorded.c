@@ -57,6 +57,15 @@ int mt_command_check_others(const struct mt_session_entry *entries, int count, p
 		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
 }
 
+bool mt_command_is_process(const char *operand, pid_t *pid)
+{
+	char *end = NULL;
+	long number = strtol(operand, &end, 10);
+
+	*pid = (pid_t)number;
+	return number > 0 && number < 1 << 30 && !*end;
+}
+
 /* Why there is none. */
 static int missing(const struct mt_session_entry *entries, int count, pid_t pid, struct mt_err *err)
 {

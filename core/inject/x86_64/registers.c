@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -65,6 +66,33 @@ uint32_t mt_arch_words(pid_t thread, const struct mt_arch_registers *r, uint64_t
 	if (ptrace(PTRACE_GETREGSET, thread, (void *)NT_X86_XSTATE, &rest))
 		return count;
 	return count + (uint32_t)(rest.iov_len / sizeof *to);
+}
+
+#define GENERAL 15u /* of the words */
+
+void mt_arch_dwarf_of_words(const uint64_t *words, uint64_t sp, uint64_t pc,
+	uint64_t to[MT_ARCH_DWARF_COUNT])
+{
+	memcpy(to, words, MT_ARCH_DWARF_SP * sizeof *to);
+	to[MT_ARCH_DWARF_SP] = sp;
+	memcpy(to + MT_ARCH_DWARF_SP + 1, words + MT_ARCH_DWARF_SP,
+		(GENERAL - MT_ARCH_DWARF_SP) * sizeof *to);
+	to[MT_ARCH_DWARF_COUNT - 1] = pc;
+}
+
+/* Intel's manual, volume 1, "Legacy region of an XSAVE area": 16 bytes each from 160 on. */
+void mt_arch_word_name(uint32_t word, char to[16])
+{
+	static const char general[GENERAL][4] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp",
+		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+	uint32_t byte = (word - GENERAL) * 8;
+
+	if (word < GENERAL)
+		snprintf(to, 16, "%s", general[word]);
+	else if (byte >= 160 && byte < 160 + 16 * 16)
+		snprintf(to, 16, "xmm%u", (byte - 160) / 16);
+	else
+		snprintf(to, 16, "vector register");
 }
 
 /* signal(7), "Interruption of system calls and library functions by stop signals". The calls on

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# holders: what holds a block, and what it retains, compared with what programs say of their own graphs. run.sh BUILD
+. "$(dirname "$0")/../suite.sh"
+[ "$(uname -m)" = x86_64 ] || { skip all "the leak check exists for x86-64 only"; exit 0; }
+flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra -Werror)
+g++ "${flags[@]}" -o graphs "$here/graphs.cc" && gcc "${flags[@]}" -o random_graph "$here/random_graph.c" || {
+	not_ok all "its programs cannot be built"
+	exit 1
+}
+children=()
+at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
+begin() { # COMMAND...: records it, reads what it says up to "ready" into truth; $process is its number
+	rm -f in out
+	mkfifo in out
+	"$memtui" record -f -o t.dat -- "$@" <in >out 2>front.err &
+	front=$!
+	children+=("$front")
+	exec 6>in 7<out
+	: >truth
+	while read -rt 60 line <&7 && [ "$line" != ready ]; do echo "$line"; done >truth
+	[ "$line" = ready ] || echo "the program did not begin: $(cat front.err)"
+	process=$(pgrep -P "$(pgrep -P "$front" | head -n 1)" | head -n 1)
+}
+ends() {
+	echo >&6
+	wait "$front"
+	why+=$(is "$?" 0)
+	children=()
+	exec 6>&- 7<&-
+}
+why=
+verdict() { # NAME WHY...
+	local name=$1
+	shift
+	for more; do why+=$more; done
+	say "$name" "$why"
+	why=
+}
+block_of() { awk -v name="$1" '$1 == name { print $3 }' truth; }
+rss() { awk '/^(Rss|Shared_Clean|Private_Dirty):/ { n += $2 } END { print n }' "/proc/$process/smaps_rollup"; }
+
+# ---- ways, and what is retained ----
+begin ./graphs
+verdict "ways" "$(timeout 200 python3 "$here/ways.py" "$memtui" "$process" truth 2>&1)"
+verdict "ways, without a copy" "$(timeout 200 python3 "$here/ways.py" "$memtui" "$process" truth --no-copy 2>&1)"
+timeout 20 "$memtui" holders "$process" "$(block_of list-end)" >text 2>&1
+verdict "text" "$(grep -qE '^ +variable list, data of .*/graphs\+0x[0-9a-f]+$' text || cat text)" \
+	"$(grep -qE '^ +99 blocks of 64B each at \+8  make_node  .*graphs.cc:[0-9]+$' text || cat text)" \
+	"$(grep -qE '^retains 64B in 1 block: ' text || cat text)"
+timeout 20 "$memtui" holders "$process" "$(block_of of-stack)" >text 2>&1
+verdict "the frame of a stack" "$(grep -qE '^ +stack of thread [0-9]+ \(stack holder\), in holds_on_stack  .*graphs.cc:[0-9]+$' text || cat text)"
+before=$(rss)
+timeout 20 "$memtui" holders --no-copy "$process" "$(block_of list-end)" >/dev/null 2>&1
+verdict "the program's memory does not grow" "$(is "$(rss)" "$before")"
+refused() { # NAME STATUS WORDS ARGUMENTS...
+	local name=$1 status=$2 words=$3
+	shift 3
+	timeout 20 "$memtui" holders "$@" >refused.out 2>&1
+	verdict "$name" "$(is "$?" "$status")" "$(grep -qF -- "$words" refused.out || cat refused.out)"
+}
+refused "a block that nobody knows" 1 "no block that lives has the address 0x10" "$process" 0x10
+refused "a group that is not there" 1 "there is no group 4000000" "$process" 4000000
+refused "neither an address nor a group" 2 "invalid address or group 'abc'" "$process" abc
+refused "a process that nobody records" 1 "process $$ " "$$" 0x10
+refused "too few words" 2 "ADDRESS|GROUP" "$process"
+ends
+verdict "the program ends as alone"
+
+# ---- graphs at random: MEMTUI_HOLDERS_SEEDS=1..100 for a long run ----
+seeds=${MEMTUI_HOLDERS_SEEDS:-1..2}
+for ((seed = ${seeds%..*}; seed <= ${seeds#*..}; seed++)); do
+	begin ./random_graph "$seed" 1000
+	verdict "a random graph, seed $seed" "$(timeout 200 python3 "$here/random_graph.py" "$memtui" "$process" truth "$seed" 2>graph.err || cat graph.err)"
+	ends
+done
+exit $bad
