@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define BLOCK_EVENTS 65536
-#define WINDOW_NS 5000           /* stamps of two cores may disagree by this */
 #define WAKE_STEPS 8             /* of the tail, for one wake of those who wait for room */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
 /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
@@ -38,7 +37,8 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 	};
 	model->profile->info.resolution_ns = mt_segment_facts.resolution_ns;
 	model->profile->info.clock = clock->kind + 1;
-	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
+	m->window = clock->scale ? ((uint64_t)MT_MERGE_WINDOW_NS << 32) / clock->scale
+				 : MT_MERGE_WINDOW_NS;
 	mt_id_map_init(&m->tables, s, model->profile);
 	mt_live_table_init(&m->live);
 }

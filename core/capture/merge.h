@@ -104,6 +104,8 @@ struct mt_merge {
 	uint32_t pages_next;
 };
 
+/* stamps of two cores may disagree by this */
+#define MT_MERGE_WINDOW_NS 5000
 void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *,
 	struct mt_model *);
 void mt_merge_free(struct mt_merge *);

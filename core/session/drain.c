@@ -1,6 +1,7 @@
 /* The draining thread: takes new images, polls all of them in turn, and hands those that have ended
  * to finishers. */
 #include "core/base/thread.h"
+#include "core/capture/merge.h"
 #include "core/session/internal.h"
 #include "core/session/onlooker.h"
 #include "core/session/snapshot_file.h"
@@ -43,6 +44,7 @@ struct drain {
 	uint32_t ended_count, ended_capacity;
 	uint64_t deadline;
 	unsigned rest_ms;
+	bool awaited;  /* somebody who has asked is answered after another poll */
 	bool no_waitv; /* containers may forbid it, old kernels have none */
 
 	pthread_mutex_t lock;
@@ -397,17 +399,31 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
 
-/* All that came before the request was taken by now. */
-static void answer_live(struct mt_recorder *r, struct mt_image *image)
+/* Before a poll: what was asked by now. Requests that come while others wait are seen later. */
+static void see_live_requests(struct mt_process *p)
 {
+	if (p->live_seen != p->live_answered)
+		return;
+	p->live_seen = atomic_load(&p->live_asked);
+	p->live_seen_ns = mt_clock_monotonic_ns();
+}
+
+/* After a poll that began at this time. It has taken all that came before the requests if it began
+ * so much later that stamps of two processors are in order; else the next one has. */
+static void answer_live(struct drain *d, struct mt_image *image, uint64_t began_ns)
+{
+	struct mt_recorder *r = d->recorder;
 	struct mt_process *p = mt_image_process(image);
-	uint32_t asked = atomic_load(&p->live_asked);
 	struct mt_live_answer *answer, *before;
 
-	if (asked == p->live_answered || !mt_image_has_begun(image))
+	if (p->live_seen == p->live_answered || !mt_image_has_begun(image))
 		return;
+	if (began_ns < p->live_seen_ns + MT_MERGE_WINDOW_NS) {
+		d->awaited = true;
+		return;
+	}
 	answer = mt_image_answer_live(image);
-	answer->number = p->live_answered = asked;
+	answer->number = p->live_answered = p->live_seen;
 	pthread_mutex_lock(&r->lock);
 	before = p->live;
 	p->live = answer;
@@ -425,10 +441,15 @@ static bool is_over(const struct drain *d, uint64_t now)
 /* Returns whether it is done with. */
 static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 {
-	bool ready = mt_image_has_begun(image) || !mt_image_pending(image) || begin(d, image);
-	uint64_t taken = ready ? mt_image_poll(image) : 0, now = mt_clock_monotonic_ns();
+	uint64_t began_ns, taken, now;
 	struct mt_err err;
 
+	see_live_requests(mt_image_process(image));
+	began_ns = mt_clock_monotonic_ns();
+	bool ready = mt_image_has_begun(image) || !mt_image_pending(image) || begin(d, image);
+
+	taken = ready ? mt_image_poll(image) : 0;
+	now = mt_clock_monotonic_ns();
 	*records += taken;
 	mt_image_tend(image, now, taken == 0);
 	if (now - mt_image_process(image)->shown_ns >= SHOWN_NS) {
@@ -440,7 +461,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		stop_image(d, image);
 		return true;
 	}
-	answer_live(d->recorder, image);
+	answer_live(d, image, began_ns);
 	mt_recorder_see_ending(d->recorder, mt_image_process(image));
 	mt_snapshot_files_begin(d->recorder, image);
 	if (mt_image_publish(image, now, taken == 0))
@@ -537,6 +558,7 @@ static void drain_once(struct drain *d)
 	uint32_t least = d->count ? mt_image_segment(d->images[0])->sizes.records / 8 : 1;
 	uint64_t notes_at = mt_clock_monotonic_ns() + NOTES_NS;
 
+	d->awaited = false;
 	if (is_over(d, mt_clock_monotonic_ns())) {
 		if (mt_recorder_is_attached(d->recorder)) /* it is recorded until it is detached */
 			want_detach(d->recorder);
@@ -557,7 +579,7 @@ static void drain_once(struct drain *d)
 		d->rest_ms = REST_MS;
 	else if (d->rest_ms < REST_MAX_MS)
 		d->rest_ms = d->rest_ms * 2 > REST_MAX_MS ? REST_MAX_MS : d->rest_ms * 2;
-	if (records < least)
+	if (records < least && !d->awaited)
 		rest(d);
 }
 

@@ -210,7 +210,9 @@ struct mt_process {
 	struct mt_image *image; /* the present one */
 	char *trace_path;
 	uint32_t set_aside; /* number of the next .execN */
-	uint32_t live_answered;
+	/* Of requests for what lives: how many are answered, and how many were seen when. */
+	uint32_t live_answered, live_seen;
+	uint64_t live_seen_ns;
 	bool ending_told;  /* its image is at its end, and somebody knows */
 	bool path_taken;   /* its last image could not be set aside */
 	uint64_t shown_ns; /* when it was described for lists */
