@@ -38,7 +38,7 @@ for t in "$build"/tests/*_test; do
 done
 # Two workers, a processor each, as far as suites ask for nothing but order. The long ones come first, so that no worker waits
 # for the other for long.
-suites="exercises processes exports entries stacks attach follow ctl leakcheck holders golden patch
+suites="exercises processes exports entries stacks attach follow running ctl leakcheck holders golden patch
 	tracer truth sampling live_list words numbers fuzz filters domains blind images cli readme errors foreign suppress triage names
 	leaks outstanding alone saves flight faults text damage beside completion package"
 mkfifo "$logs/ends"

@@ -354,7 +354,10 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 	const struct mt_info *info = &report->profile->info;
 	FILE *out = report->out;
 
-	if (mt_check_is_incomplete(report))
+	if (report->facts.running)
+		fprintf(out, "%sthe program is still running: its live blocks may be freed later\n",
+			prefix);
+	else if (mt_check_is_incomplete(report))
 		fprintf(out,
 			"%sthe trace is incomplete: its live blocks may have been "
 			"freed later\n",

@@ -93,7 +93,9 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 		char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
 
 		fprintf(report->out, "not freed %sby ",
-			mt_report_knows_leaks(report) ? "" : "at the end of the recording ");
+			mt_report_knows_leaks(report)   ? ""
+				: report->facts.running ? "so far "
+							: "at the end of the recording ");
 		mt_text_put(report->out, MT_TEXT_LINE, command);
 		fprintf(report->out, " (process %u), by %s\n", report->profile->info.pid,
 			report->sort == MT_METRIC_LEAKED_COUNT ? "count" : "size");

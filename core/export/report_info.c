@@ -280,6 +280,8 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 	mt_json_open(json, '{');
 	mt_json_put_number(json, "format_version", 1);
 	mt_json_put_bool(json, "complete", mt_report_is_whole(report));
+	if (report->facts.running)
+		mt_json_put_bool(json, "running", true);
 	mt_report_json_damage(json, report);
 	mt_json_put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
@@ -536,7 +538,7 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 {
 	const struct mt_info *info = &report->profile->info;
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
-	char text[MT_NUMBER_EXACT_LEN];
+	char text[MT_NUMBER_EXACT_LEN + 32];
 	uint64_t samples;
 	double error;
 
@@ -545,6 +547,8 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 	put_process(report);
 	put_start(report);
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
+	if (report->facts.running)
+		snprintf(text + strlen(text), sizeof text - strlen(text), ", and it is running");
 	put_line(report,
 		mt_report_is_whole(report) && !info->stopped && info->origin != MT_ORIGIN_ATTACHED
 			? "ran for"

@@ -109,7 +109,9 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
 	fprintf(out, "\n%-11s%s in %s %s%s%s%s\n", mt_report_left(report), n[0], n[1],
 		MT_PLURAL(n[1], "block"), *within ? " allocated" : "", within,
-		mt_report_knows_leaks(report) ? "" : ", at the end of the recording");
+		mt_report_knows_leaks(report)   ? ""
+			: report->facts.running ? ", now"
+						: ", at the end of the recording");
 	if (mt_verdict_sentence(check, report))
 		fprintf(out, "leak check %s\n", check);
 	if (mt_oom_sentence(oom, mt_report_whole(report), report->symbols)) {

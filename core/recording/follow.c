@@ -153,6 +153,7 @@ struct mt_facts mt_recording_facts(struct mt_recording *r)
 		.source = r->source,
 		.fault = *r->fault ? r->fault : NULL,
 		.note = *r->note ? r->note : NULL,
+		.running = r->live && (r->client || r->import),
 		.damaged = r->damaged,
 		.damaged_at = damage && !mt_trace_reader_is_cut(reader) ? damage : 0,
 	};

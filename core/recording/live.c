@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LOOKS 100
 #define LOOK_MS 100
+#define TRIES 50
+#define INTERVAL_MS 10 /* at the totals of a stream */
 /* at names, whose files may lie where nobody answers: then there are none */
 #define NAMES_LOOKS 2000
 #define NAMES_LOOK_MS 5
@@ -72,6 +75,59 @@ int mt_recording_take_live(struct mt_recording *r, uint64_t *moment_ns, char pat
 	if (path)
 		memcpy(path, live.trace_path, sizeof live.trace_path);
 	return 0;
+}
+
+/* Of a stream there are no events to be had. */
+static int take_totals(struct mt_recording *r)
+{
+	struct mt_err ignored;
+
+	mt_client_interval(r->client, INTERVAL_MS);
+	int status = catch_up(r, 1, &ignored);
+
+	snprintf(r->note, sizeof r->note,
+		"the recording of process %d is a stream, so only its totals are known",
+		(int)mt_client_entry(r->client)->program);
+	return status;
+}
+
+/* Totals and events of one moment: while others watch it, the recorder may have published once
+ * more. */
+static int take_moment(struct mt_recording *r, struct mt_err *err)
+{
+	uint64_t moment_ns = 0;
+
+	mt_client_interval(r->client, 0); /* it publishes when it is asked */
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		int status = mt_recording_take_live(r, &moment_ns, NULL, err);
+
+		if (status == -ENOTSUP)
+			return take_totals(r);
+		if (status < 0)
+			return status;
+		if (r->now.profile->info.wall_ns == moment_ns)
+			return 0;
+	}
+	return mt_fail(err, -EAGAIN,
+		"the recorder of process %d publishes its totals faster than they can be read; "
+		"wait until fewer programs watch it",
+		(int)mt_client_entry(r->client)->program);
+}
+
+struct mt_recording *mt_recording_open_live(const char *session, pid_t process, bool names,
+	struct mt_err *err)
+{
+	struct mt_recording *r = mt_recording_attach(session, process, err);
+
+	if (!r)
+		return NULL;
+	if (take_moment(r, err) < 0) {
+		mt_recording_free(r);
+		return NULL;
+	}
+	if (names)
+		mt_recording_await_names(r);
+	return r;
 }
 
 void mt_recording_await_names(struct mt_recording *r)

@@ -43,6 +43,10 @@ struct mt_recording *mt_recording_open(const char *path, const struct mt_open_op
 	struct mt_err *err);
 /* A process of a running session; 0: its root. Its names come in the background. */
 struct mt_recording *mt_recording_attach(const char *session, pid_t process, struct mt_err *err);
+/* The same, for who asks once: totals, events and what lives, all of one moment, and with names
+ * those that can be had. Of a stream only totals. */
+struct mt_recording *mt_recording_open_live(const char *session, pid_t process, bool names,
+	struct mt_err *err);
 void mt_recording_free(struct mt_recording *);
 
 /* ---- names ---- */
@@ -94,6 +98,7 @@ struct mt_facts {
 	/* On a file that is no trace, sentences that are valid until the next update, or NULL: what
 	 * is wrong with it or ended it early; what was assumed. */
 	const char *fault, *note;
+	bool running;        /* it was asked while it went on: more will come */
 	bool damaged;        /* it could not be read to its end */
 	uint64_t damaged_at; /* byte from which a trace makes no sense; 0: it is not damaged */
 };

@@ -605,8 +605,8 @@ else
 fi
 fails "bad regex of an option" 2 '--function-regex: ' groups --function-regex '(' t.dat
 fails "bad regex of a word" 2 '!source: ' groups --filter '!source:(' t.dat
-fails "no operand" 2 'missing TRACE...; usage: memtui info TRACE' info
-fails "no second operand" 2 'missing TRACE; usage: memtui callers FUNCTION TRACE' callers main
+fails "no operand" 2 'missing TRACE.PID...; usage: memtui info TRACE.PID...' info
+fails "no second operand" 2 'missing TRACE.PID; usage: memtui callers FUNCTION TRACE.PID' callers main
 fails "no trace to open" 2 'missing TRACE; usage: memtui open TRACE .TRACE_B.' open
 fails "no program" 2 'missing PROG; usage: memtui record PROG' record
 fails "no program after --" 2 'missing PROG' record --

@@ -112,7 +112,7 @@ static int run_histogram(const struct mt_arguments *arguments, struct mt_err *er
 
 const struct mt_command mt_command_allocations = {
 	.name = "allocations",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list single allocations",
 	.description = "Prints one row per block: when it was allocated, how long it lived, its "
 		       "size and address, the thread, the group, how it ended ('live': it was not "
@@ -129,7 +129,7 @@ const struct mt_command mt_command_allocations = {
 
 const struct mt_command mt_command_chains = {
 	.name = "chains",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list realloc chains",
 	.description =
 		"Prints one row per chain: a block and the blocks that realloc replaced it "
@@ -147,7 +147,7 @@ const struct mt_command mt_command_chains = {
 
 const struct mt_command mt_command_histogram = {
 	.name = "histogram",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "show the distribution of sizes or lifetimes",
 	.description = "Counts blocks by size in bytes, or by lifetime, between powers of two. "
 		       "Among lifetimes, the blocks that were not freed have a row to themselves.",

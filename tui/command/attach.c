@@ -33,10 +33,7 @@ static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struc
 	int status;
 
 	if (!path && inherited)
-		return mt_fail(err, -ESRCH,
-			"process %d has not allocated since it was forked; its "
-			"recording begins with its first allocation or free",
-			(int)pid);
+		return mt_fail(err, -ESRCH, MT_COMMAND_INHERITED, (int)pid);
 	if (!path)
 		return 1;
 	mt_command_ui_options(&ui, arguments);

@@ -25,7 +25,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_callers = {
 	.name = "callers",
-	.operands = "FUNCTION TRACE",
+	.operands = "FUNCTION TRACE|PID",
 	.words = "show the callers and callees of a function",
 	.description =
 		"Sums up all backtraces that contain FUNCTION: what was allocated in it and "

@@ -181,7 +181,7 @@ static int check_usage(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_check = {
 	.name = "check",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "fail if a run leaks or allocates too much",
 	.description =
 		"Compares a run with limits, for continuous integration. The exit status is "

@@ -58,7 +58,8 @@ void mt_command_progress(const char *what, double fraction);
 int mt_command_tell(void *unused, const char *what, double fraction);
 
 /* ---- a recording (load.c) ---- */
-/* Opens it; says what is missing or damaged. names: whether they are wanted. NULL on error. */
+/* Opens it, or what is recorded of a process now; says what is missing or damaged. path: of a file,
+ * or the number of a process. names: whether they are wanted. NULL on error. */
 struct mt_recording *mt_command_open_recording(const char *path, const struct mt_open_options *,
 	bool names, struct mt_err *);
 /* A sentence where files have debug information that cannot be read here. */
@@ -140,6 +141,11 @@ int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
  * program that runs. */
 int mt_command_check_ui(const struct mt_arguments *, bool live, struct mt_err *);
 /* ---- recordings in progress (recorded.c) ---- */
+#define MT_COMMAND_INHERITED \
+	"process %d has not allocated since it was forked; its recording begins with its first " \
+	"allocation or free"
+/* Whether what a command is to read is the number of a process, and no file of that name. */
+bool mt_command_is_process(const char *word, pid_t *);
 /* The session that records this process, or whose recorder or front it is. NULL: none. process: 0
  * if it is the session's first one, the recorder or the front. */
 const struct mt_session_entry *mt_command_recording_of(const struct mt_session_entry *, int count,
@@ -151,8 +157,6 @@ int mt_command_find_recording(struct mt_session_entry *, pid_t, pid_t *process, 
 int mt_command_check_others(const struct mt_session_entry *, int count, pid_t, struct mt_err *);
 /* Fails in words unless the session was attached, so that it can be detached. */
 int mt_command_check_detach(const struct mt_session_entry *, pid_t, struct mt_err *);
-/* False: the operand is no number of a process, but the name of a trace. */
-bool mt_command_is_process(const char *operand, pid_t *);
 /* Ends it; complete: so is its trace. (detach.c) */
 int mt_command_detach_session(const struct mt_session_entry *, bool *complete, struct mt_err *);
 /* Fails in words if the process is recorded already. */
@@ -183,6 +187,8 @@ struct mt_topic {
 	bool has_manual; /* a manual page of its own */
 };
 const struct mt_topic *mt_help_topic_at(int i); /* NULL after the last */
+/* What of its operands does not speak for itself; NULL: nothing. */
+const char *mt_command_operand_words(const struct mt_command *);
 /* Whether it has an option of this kind, whose values help then lists. */
 bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
 /* ---- filters and metrics, which help and manual tell once (filters.c) ---- */

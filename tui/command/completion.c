@@ -126,7 +126,7 @@ enum mt_completes mt_operand_completes(const struct mt_command *command, int ind
 			add(values, mt_strdup(verb->name), verb->words);
 		return MT_COMPLETES_VALUES;
 	}
-	return is_file(at, strcspn(at, " ].")) ? MT_COMPLETES_FILES : MT_COMPLETES_NOTHING;
+	return is_file(at, strcspn(at, " ].|")) ? MT_COMPLETES_FILES : MT_COMPLETES_NOTHING;
 }
 
 bool mt_option_takes_word(const struct mt_option *option)

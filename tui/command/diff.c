@@ -150,7 +150,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_diff = {
 	.name = "diff",
-	.operands = "TRACE [TRACE_B]",
+	.operands = "TRACE|PID [TRACE_B|PID]",
 	.words = "compare two traces, or two moments of one trace",
 	.description =
 		"Prints the groups whose metric differs: first the groups that "

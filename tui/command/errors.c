@@ -26,7 +26,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_errors = {
 	.name = "errors",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list double frees and mismatched calls",
 	.description =
 		"Lists errors in the use of blocks, with the backtraces of all calls "

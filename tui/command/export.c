@@ -140,7 +140,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_export = {
 	.name = "export",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "export a trace to another program's format",
 	.description =
 		"Writes a trace, or the part of it that the filters select, "

@@ -25,7 +25,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_groups = {
 	.name = "groups",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list allocations grouped by backtrace",
 	.description =
 		"Prints one row per group: all allocations with the same backtrace and kind "

@@ -129,6 +129,13 @@ static void print_general(FILE *out)
 		0, 0);
 }
 
+const char *mt_command_operand_words(const struct mt_command *command)
+{
+	return strstr(command->operands, "TRACE|PID")
+		? "PID: a process that is being recorded, with all that is known of it now."
+		: NULL;
+}
+
 void mt_help_print(FILE *out, const struct mt_command *command)
 {
 	if (!command) {
@@ -138,6 +145,8 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
+	if (mt_command_operand_words(command))
+		fprintf(out, "\n%s\n", mt_command_operand_words(command));
 	if (command->details)
 		fprintf(out, "\nThe manual page says more: memtui help --man %s | man -l -\n",
 			command->name);

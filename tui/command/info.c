@@ -111,7 +111,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_info = {
 	.name = "info",
-	.operands = "TRACE...",
+	.operands = "TRACE|PID...",
 	.words = "print the totals and losses of a trace",
 	.description =
 		"Prints the command line, the totals and the losses of a recording, and its "

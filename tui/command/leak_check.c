@@ -368,7 +368,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_leak_check = {
 	.name = "leak-check",
-	.operands = "PID | TRACE | -- PROG ARGS",
+	.operands = "PID|TRACE|-- PROG ARGS",
 	.words = "find the blocks to which a program has lost all pointers",
 	.description =
 		"Looks for pointers to each block that lives, in the registers, stacks and data of "

@@ -1,8 +1,10 @@
 /* A recording for a command: opened, and what is wrong with it said. */
 #include "tui/command/commands.h"
 
+#include "core/capture/import.h"
 #include "core/export/number.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 void mt_command_say_unreadable(const struct mt_recording *recording)
@@ -71,10 +73,33 @@ static void open_names(struct mt_recording *recording, const struct mt_open_opti
 	say_cut(recording->now.profile, path);
 }
 
+/* As it is now. What a program writes by itself is read as a file that grows. */
+static struct mt_recording *open_process(pid_t pid, const struct mt_open_options *wanted,
+	bool names, struct mt_err *err)
+{
+	struct mt_session_entry entry;
+	pid_t process;
+	bool inherited;
+	char *path = mt_import_of_process(pid, &inherited);
+	struct mt_recording *recording = NULL;
+
+	if (path)
+		recording = mt_recording_open(path, wanted, err);
+	else if (inherited)
+		mt_fail(err, -ESRCH, MT_COMMAND_INHERITED, (int)pid);
+	else if (mt_command_find_recording(&entry, pid, &process, err) >= 0)
+		recording = mt_recording_open_live(entry.name, process, names, err);
+	free(path);
+	return recording;
+}
+
 struct mt_recording *mt_command_open_recording(const char *path,
 	const struct mt_open_options *wanted, bool names, struct mt_err *err)
 {
-	struct mt_recording *recording = mt_recording_open(path, wanted, err);
+	pid_t pid;
+	struct mt_recording *recording = mt_command_is_process(path, &pid)
+		? open_process(pid, wanted, names, err)
+		: mt_recording_open(path, wanted, err);
 
 	if (!recording)
 		return NULL;
@@ -100,6 +125,8 @@ void mt_command_verify(struct mt_recording *recording, const char *path, bool al
 	struct mt_err err = {0};
 	char size[MT_NUMBER_LEN];
 
+	if (recording->client)
+		return; /* it is written now */
 	if (reader && !all && mt_trace_reader_file_bytes(reader) > VERIFIED_BYTES) {
 		mt_number_size(size, mt_trace_reader_file_bytes(reader));
 		mt_command_say("the events of %s were not checked for damage, because it has %s; "

@@ -33,7 +33,7 @@ static int run_mallopts(const struct mt_arguments *arguments, struct mt_err *err
 
 const struct mt_command mt_command_mmaps = {
 	.name = "mmaps",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list memory mappings",
 	.description = "Prints each mmap, munmap, mremap and growth of the break by the program, "
 		       "with the backtrace of the call. Mappings that malloc makes belong to the "
@@ -48,7 +48,7 @@ const struct mt_command mt_command_mmaps = {
 
 const struct mt_command mt_command_mallopts = {
 	.name = "mallopts",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "list calls of mallopt and malloc_trim",
 	.description = "Prints each call of mallopt and malloc_trim with its parameter, value, "
 		       "result and backtrace.",

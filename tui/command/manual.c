@@ -168,6 +168,10 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_text(out, command->operands);
 	fputs("\\fR\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, command->description);
+	if (mt_command_operand_words(command)) {
+		fputs(".PP\n", out);
+		put_paragraphs(out, mt_command_operand_words(command));
+	}
 	if (command->details) {
 		fputs(".PP\n", out);
 		put_paragraphs(out, command->details);

@@ -12,10 +12,18 @@ static const struct mt_option options[] = {
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	pid_t pid;
+
 	if (arguments->operand_count > 1 && !strcmp(arguments->operands[0], "-")
 		&& !strcmp(arguments->operands[1], "-"))
 		return mt_fail(err, -EINVAL,
 			"only one trace can come from standard input; give the other as a file");
+	for (int i = 0; i < arguments->operand_count; i++)
+		if (mt_command_is_process(arguments->operands[i], &pid))
+			return mt_fail(err, -EINVAL,
+				"there is no file '%s'; 'memtui attach %s' shows process %s",
+				arguments->operands[i], arguments->operands[i],
+				arguments->operands[i]);
 	return mt_command_check_ui(arguments, false, err);
 }
 

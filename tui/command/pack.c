@@ -73,9 +73,15 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *from = arguments->operands[0];
 	char *to = arguments->output ? mt_strdup(arguments->output) : mt_format("%s.dat", from);
+	pid_t pid;
 	int error;
 
-	if (access(from, R_OK) < 0)
+	if (mt_command_is_process(from, &pid))
+		error = mt_fail(err, -EINVAL,
+			"there is no file '%s'; 'memtui ctl %s snapshot FILE' writes a trace of "
+			"process %s",
+			from, from, from);
+	else if (access(from, R_OK) < 0)
 		error = mt_fail_open(err, from);
 	else if (!mt_pack_recognises(from))
 		error = mt_fail(err, -EINVAL,

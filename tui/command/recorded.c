@@ -2,9 +2,11 @@
 #include "tui/command/commands.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* As another than the root. */
 static bool has_other(const struct mt_session_entry *entry, pid_t pid)
@@ -57,13 +59,15 @@ int mt_command_check_others(const struct mt_session_entry *entries, int count, p
 		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
 }
 
-bool mt_command_is_process(const char *operand, pid_t *pid)
+bool mt_command_is_process(const char *word, pid_t *pid)
 {
-	char *end = NULL;
-	long number = strtol(operand, &end, 10);
+	struct stat file;
+	char *end;
+	long number = strtol(word, &end, 10);
 
 	*pid = (pid_t)number;
-	return number > 0 && number < 1 << 30 && !*end;
+	return *word >= '0' && *word <= '9' && !*end && number > 0 && number <= INT_MAX
+		&& stat(word, &file) < 0;
 }
 
 /* Why there is none. */

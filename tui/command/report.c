@@ -26,7 +26,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_report = {
 	.name = "report",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "print totals, losses and the largest groups",
 	.description = "Prints a summary of a trace: the totals of the run, the losses, and the "
 		       "first groups by --sort (allocations with the same backtrace), with their "

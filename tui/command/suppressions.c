@@ -88,7 +88,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_suppress = {
 	.name = "suppress",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "write suppressions for leaks",
 	.description = "Writes a suppression for every group that leaks and that the filters "
 		       "select. --suppressions reads them back and hides these groups.\n\nIn "

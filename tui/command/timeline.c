@@ -47,7 +47,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_timeline = {
 	.name = "timeline",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "show the heap over time",
 	.description =
 		"Prints for each time step the live bytes and blocks at its end, the most "

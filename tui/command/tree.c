@@ -24,7 +24,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_tree = {
 	.name = "tree",
-	.operands = "TRACE",
+	.operands = "TRACE|PID",
 	.words = "show the call tree",
 	.description =
 		"Prints the call tree of the allocations, largest functions first. Inlined "
