@@ -1,5 +1,5 @@
-/* busy THREADS: allocates and frees in THREADS threads of several names until it is killed, grows by
- * leaks and chains of reallocs, maps memory, and has a child that does the same. Prints "ready
+/* busy THREADS: allocates and frees in so many threads of several names until it is killed, grows
+ * by leaks and chains of reallocs, maps memory, and has a child that does the same. Prints "ready
  * CHILD" when a part of all is done. */
 #include <pthread.h>
 #include <stdio.h>
