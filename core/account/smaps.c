@@ -177,8 +177,7 @@ static int refuse(pid_t pid, int error, struct mt_err *err)
 			(int)pid, (int)stat.parent);
 	if (stat.flags & KERNEL_THREAD)
 		return mt_fail(err, -ESRCH,
-			"process %d is a thread of the kernel, which has no memory of its own",
-			(int)pid);
+			"process %d is a thread of the kernel, which has no mappings", (int)pid);
 	if (error == EACCES || error == EPERM)
 		return mt_fail(err, -EACCES,
 			"process %d: you may not read its memory map; run memtui as its user or as "

@@ -1,4 +1,4 @@
-/* /proc/PID/smaps: each mapping of a process, and how much of it is resident (proc_pid_smaps(5)). */
+/* /proc/PID/smaps: the mappings of a process, and how much is resident (proc_pid_smaps(5)). */
 #ifndef MT_ACCOUNT_SMAPS_H
 #define MT_ACCOUNT_SMAPS_H
 

@@ -63,6 +63,8 @@ struct mt_live_answer *mt_image_answer_live(struct mt_image *i)
 	a->trace_fd = a->list_fd = -1;
 	snprintf(a->trace_path, sizeof a->trace_path, "%s", i->trace_path ? i->trace_path : "");
 	mt_image_write_out(i);
+	/* tells what usable sizes follow from, too, which a young recording does not know yet */
+	mt_merge_slack(&i->merge, true);
 	mt_image_publish_last(i);
 	a->moment_ns = i->profile.info.wall_ns;
 	a->trace_bytes = mt_trace_writer_bytes(i->writer);

@@ -1,5 +1,6 @@
 #include "core/session/memory.h"
 #include "core/base/buffer.h"
+#include "core/base/glibc_heap.h"
 #include "core/base/proc.h"
 #include "core/rendezvous.h"
 
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +19,6 @@
 #define COST_SHARE_YOUNG 20        /* within the first second, in which there are some ten looks */
 #define YOUNGEST 1000000u          /* ns */
 #define MAPS_MOST (4u << 20)       /* bytes of /proc/PID/maps */
-#define HEAP_ALIGN (64ull << 20)   /* HEAP_MAX_SIZE of glibc's malloc */
 #define HEAPS_MOST 4096u           /* headers looked at */
 #define PAGES_MOST (1u << 18)      /* of arenas, of which it is asked whether they are resident */
 #define PAGE_PRESENT (1ull << 63)
@@ -90,11 +89,6 @@ static uint64_t without(uint64_t all, uint64_t own)
 
 /* ---- glibc's arenas -------------------------------------------------------------------------- */
 
-/* The beginning of glibc's struct _heap_info, which has been so since 2.2. */
-struct heap_info {
-	uint64_t arena, previous, size;
-};
-
 struct maps_line {
 	uint64_t start, end;
 	bool writable, anonymous;
@@ -120,24 +114,6 @@ static const char *parse_line(const char *at, struct maps_line *line)
 		line->path++;
 	line->path_len = (size_t)(end - line->path);
 	return *end ? end + 1 : end;
-}
-
-static bool read_heap(pid_t pid, uint64_t address, struct heap_info *heap)
-{
-	struct iovec to = {heap, sizeof *heap}, from = {(void *)(uintptr_t)address, sizeof *heap};
-
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof *heap;
-}
-
-/* Whether what was read at a place where a heap may begin is the header of one. */
-static bool is_heap(const struct heap_info *heap, uint64_t address, uint64_t end)
-{
-	uint64_t home = heap->arena & ~(HEAP_ALIGN - 1);
-
-	return heap->size >= 4096 && heap->size % 4096 == 0 && heap->size <= HEAP_ALIGN
-		&& heap->size <= end - address && heap->arena % 16 == 0
-		&& heap->arena - home >= sizeof *heap && heap->arena - home < 256
-		&& (home == address) == (heap->previous == 0) && heap->previous % HEAP_ALIGN == 0;
 }
 
 struct look {
@@ -179,11 +155,11 @@ static void add_resident(struct resident *r, struct look *look, uint64_t start, 
 static void look_for_heaps(struct mt_memory_sampler *s, const struct maps_line *line,
 	struct look *look, struct resident *arenas)
 {
-	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
-	struct heap_info heap;
+	uint64_t align = MT_GLIBC_HEAP_ALIGN, at = (line->start + align - 1) & ~(align - 1);
+	struct mt_glibc_heap heap;
 
-	for (; at < line->end && look->heaps < HEAPS_MOST; at += HEAP_ALIGN, look->heaps++) {
-		if (!read_heap(s->pid, at, &heap) || !is_heap(&heap, at, line->end))
+	for (; at < line->end && look->heaps < HEAPS_MOST; at += align, look->heaps++) {
+		if (!mt_glibc_heap_read(s->pid, at, line->end, &heap))
 			continue;
 		s->memory.arena_bytes += heap.size;
 		add_resident(arenas, look, at, heap.size);

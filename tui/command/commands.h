@@ -18,6 +18,7 @@
 	X(leaks) \
 	X(leak_check) \
 	X(holders) \
+	X(memory) \
 	X(pack) \
 	X(attach) \
 	X(detach) \

@@ -1,0 +1,13 @@
+/* The account of resident memory as text, JSON and CSV (doc/memory.md). */
+#ifndef MT_EXPORT_REPORT_ACCOUNT_H
+#define MT_EXPORT_REPORT_ACCOUNT_H
+
+#include "core/account/account.h"
+#include "core/export/report.h"
+
+/* command: of the process. unknown: why its blocks are not known, a sentence; NULL: they are.
+ * report->count: rows at most, 0: all; its profile and symbols are NULL if it has no recording. */
+void mt_report_account(const struct mt_report *, const struct mt_account *, const char *command,
+	const char *unknown);
+
+#endif

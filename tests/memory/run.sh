@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# memory: 'memtui memory' beside the kernel's own sums and programs that say what their memory is for (doc/memory.md). run.sh BUILD
+. "$(dirname "$0")/../suite.sh"
+gcc -O1 -g -fno-builtin -pthread -Wall -Wextra -Werror -Wno-unused-but-set-variable -o truth "$here/truth.c" || { not_ok all "its program cannot be built"; exit 1; }
+children=()
+at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
+
+# begin COMMAND...: starts it and reads what it says up to "ready" into truth.txt; $front is its number. The last word names the
+# program, whose number becomes $process.
+begin() {
+	local name=${*: -1}
+	rm -f in out
+	mkfifo in out
+	(exec 8<&-; exec "${@:1:$#-1}" <in >out 2>front.err) &
+	front=$!
+	children+=("$front")
+	exec 6>in 7<out
+	while read -rt 60 line <&7 && [ "$line" != ready ]; do echo "$line"; done >truth.txt
+	process=$front
+	[ "$name" = - ] || process=$(pgrep -P "$(pgrep -P "$front" | head -n 1)" | head -n 1)
+	children+=("$process")
+	[ "$line" = ready ] && [ -n "$process" ] || not_ok "$name begins" "$(cat front.err)"
+}
+ends() {
+	kill -CONT "$process" 2>/dev/null
+	echo >&6
+	exec 6>&- 7<&-
+	wait "$front" 2>/dev/null
+	children=()
+}
+is_stopped() { [[ $(sed 's/.*) //' "/proc/$process/stat") = [Tt]* ]]; }
+# All its threads stand still.
+stop() {
+	kill -STOP "$process"
+	until_true is_stopped
+}
+# account WORDS...: of $process, into account.json; what is wrong with it
+account() {
+	stop
+	timeout 60 "$memtui" memory --format json "$process" >account.json 2>memory.err || echo "status $?: $(cat memory.err)"
+	cat "/proc/$process/smaps_rollup" >rollup
+	cat "/proc/$process/smaps" >smaps
+	python3 "$here/check.py" account.json rollup smaps "$@" 2>&1
+}
+
+# ---- a program that says what its memory is for ----
+begin "$memtui" record -f -o t.dat -- ./truth mapped truth
+say "truth, recorded" "$(account truth truth.txt unexplained 5)"
+"$memtui" memory "$process" >text 2>&1
+say "text" "$(head -n 1 text | grep -qE '^memory of \./truth mapped \(process [0-9]+\): [0-9.]+M resident, [0-9.]+M without memtui.s own$' || cat text)$(grep -qE '^ +36\.[0-9]M .* heap blocks, as asked for \(7[0-9]{3} blocks\)$' text || cat text)$(grep -qE '^ +6\.0M .* 8\.0M  mapped by map_anonymous < main' text || cat text)$(tail -n 1 text | grep -qE '100\.0% .*  all$' || cat text)"
+"$memtui" memory -n 3 "$process" >few 2>&1
+say "few rows" "$(is "$(wc -l <few)" 7)$(grep -qE '  the other [0-9]+ rows; see them with --count$' few || cat few)"
+"$memtui" memory --format csv --exact "$process" >csv 2>&1
+say "csv" "$(python3 -c 'import csv, json
+rows = list(csv.DictReader(open("csv")))
+wanted = json.load(open("account.json"))["rows"]
+if len(rows) != len(wanted): print(len(rows), "rows, not", len(wanted))
+for kind in ("heap_blocks", "slack", "free_chunks", "mapped", "file"):
+    a, b = sum(int(r["resident"]) for r in rows if r["what"] == kind), sum(r["bytes"] for r in wanted if r["what"] == kind)
+    if a != b: print(kind, a, "not", b)')"
+ends
+begin ./truth mapped -
+say "truth, not recorded" "$(account truth truth.txt unknown)"
+timeout 60 "$memtui" record -p "$process" -f -o a.dat >attach.out 2>&1 &
+attached=$!
+kill -CONT "$process"
+is_recorded() { "$memtui" attach 2>/dev/null | grep -q "$process"; }
+until_true is_recorded || not_ok "attached" "$(cat attach.out)"
+say "attached" "$(account)$(grep -q '"begins_within":true' account.json || cat account.json)"
+kill -CONT "$process"
+kill -INT $attached
+wait $attached 2>/dev/null
+ends
+
+# ---- usual programs: hardly anything is unexplained ----
+# usual NAME COMMAND...: it says ready and waits for its input
+usual() {
+	local name=$1
+	shift
+	command -v "$1" >/dev/null || { skip "$name" "$1 is not there"; return; }
+	begin "$memtui" record -f -o u.dat -- "$@" "$name"
+	say "$name" "$(account unexplained 5)"
+	ends
+}
+usual python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import json, sys
+kept = [json.dumps({"number": i, "text": str(i) * 9}) for i in range(100000)]
+print("ready", flush=True)
+sys.stdin.readline()'
+usual perl perl -e '$| = 1; my %h = map { $_ => "x" x ($_ % 999) } 1 .. 20000; print "ready\n"; <STDIN>'
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_barrier_t ready;
+static void *run(void *keep)
+{
+	for (int i = 0; i < 3000; i++)
+		((char **)keep)[i] = memset(malloc(100 + i), 1, 100);
+	pthread_barrier_wait(&ready);
+	for (;;)
+		pause();
+	return keep;
+}
+static void *ends(void *unused)
+{
+	return memset(malloc(1000), 1, 1000) == unused ? NULL : unused;
+}
+int main(void)
+{
+	static char *keep[16][3000];
+	pthread_t t;
+	pthread_barrier_init(&ready, NULL, 17);
+	for (int i = 0; i < 16; i++)
+		pthread_create(&t, NULL, run, keep[i]);
+	pthread_barrier_wait(&ready);
+	for (int i = 0; i < 4; i++) {
+		pthread_create(&t, NULL, ends, NULL);
+		pthread_join(t, NULL);
+	}
+	puts("ready");
+	fflush(stdout);
+	return read(0, keep, 1) < 0;
+}
+C
+gcc -O1 -g -fno-builtin -pthread -o threads threads.c
+usual threads ./threads
+say "stacks of threads" "$(python3 -c 'import json
+n = [r["count"] for r in json.load(open("account.json"))["rows"] if r["what"] == "thread_stacks"]
+if n != [17]: print("there are", n, "stacks, not 16 and one that is kept for the next thread")')"
+usual node node -e 'globalThis.kept = Array.from({length: 1e5}, (_, i) => ({i, s: "x" + i})); console.log("ready"); process.stdin.once("data", () => process.exit())'
+[ "$bad" = 0 ]
