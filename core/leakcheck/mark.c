@@ -6,7 +6,7 @@
 
 #define PIECE (1u << 20)  /* bytes that are read at once */
 #define BATCH 256u        /* blocks that are read at once */
-#define SMALL (64u << 10) /* larger ranges are asked first which of their pages are there */
+#define SMALL (64u << 10) /* larger blocks are read by themselves */
 
 enum pass {
 	PASS_REACHABLE, /* from roots, by pointers to beginnings */
@@ -39,6 +39,7 @@ struct marking {
 	struct inner *inner;
 	uint32_t inner_count, inner_capacity;
 	uint64_t *buffer;
+	struct mt_page_presence presence;
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -123,11 +124,8 @@ static void see_range(struct marking *m, uint64_t low, uint64_t high, bool priva
 	struct mt_span run = {low, high - low};
 
 	for (uint64_t at = low; at < high; at = run.address + run.len) {
-		if (private_only || high - low > SMALL) {
-			if (!mt_still_memory_present(&m->still->memory, at, high, private_only,
-				    &run))
-				return;
-		}
+		if (!mt_still_memory_present(&m->still->memory, at, high, private_only, &run))
+			return;
 		for (uint64_t piece = run.address; piece < run.address + run.len; piece += PIECE) {
 			uint64_t rest = run.address + run.len - piece;
 			struct mt_span span = {piece, rest < PIECE ? rest : PIECE};
@@ -149,6 +147,12 @@ static struct mt_span words_of(const struct mt_held_block *b)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+static bool is_there(struct marking *m, const struct mt_span *words)
+{
+	return mt_still_memory_has(&m->still->memory, &m->presence, words->address,
+		words->address + words->len);
+}
+
 /* Reads the next blocks of the list, as many as fit. */
 static void read_batch(struct marking *m)
 {
@@ -160,7 +164,7 @@ static void read_batch(struct marking *m)
 		uint32_t block = m->todo[m->todo_next];
 		struct mt_span words = words_of(&m->blocks->items[block]);
 
-		if (words.len > SMALL) {
+		if (words.len > SMALL || !is_there(m, &words)) {
 			if (count)
 				break; /* those before first: the buffer is one */
 			m->todo_next++;
@@ -192,11 +196,13 @@ static void follow(struct marking *m)
 
 /* ---- heuristics ------------------------------------------------------------------------------ */
 
-static uint64_t word_at(const struct marking *m, uint64_t address)
+static uint64_t word_at(struct marking *m, uint64_t address)
 {
 	struct mt_span span = {address, 8};
 	uint64_t word;
 
+	if (!is_there(m, &span))
+		return 0;
 	mt_still_memory_read(&m->still->memory, &span, 1, &word);
 	return word;
 }
@@ -215,7 +221,7 @@ static bool is_table(const struct marking *m, uint64_t address)
 }
 
 /* Valgrind's: does the pointer into the middle stand for one to the beginning? */
-static bool stands_for_beginning(const struct marking *m, const struct inner *inner)
+static bool stands_for_beginning(struct marking *m, const struct inner *inner)
 {
 	const struct mt_held_block *b = &m->blocks->items[inner->block];
 	uint64_t offset = inner->word - b->address, first, second;
@@ -310,6 +316,7 @@ static void mark(struct mt_held_blocks *blocks, const struct mt_roots *roots,
 	mark_possible(&m);
 	if (lost_too)
 		mark_lost(&m);
+	mt_page_presence_free(&m.presence);
 	free(m.buffer);
 	free(m.todo);
 	free(m.inner);

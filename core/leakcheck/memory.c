@@ -1,9 +1,11 @@
 #include "core/leakcheck/memory.h"
+#include "core/base/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -130,4 +132,83 @@ bool mt_still_memory_present(const struct mt_still_memory *m, uint64_t low, uint
 		return false;
 	*found = (struct mt_span){begin, high - begin};
 	return true;
+}
+
+/* ---- single pages ---------------------------------------------------------------------------- */
+
+#define RUN 512u /* pages: 2 MiB */
+
+struct mt_page_run {
+	uint64_t number; /* counted from 1; 0: free */
+	uint64_t there[RUN / 64];
+};
+
+static void read_run(const struct mt_still_memory *m, struct mt_page_run *run)
+{
+	uint64_t pages[RUN], first = (run->number - 1) * RUN;
+	ssize_t n = pread(m->pagemap, pages, sizeof pages, (off_t)(first * sizeof *pages));
+
+	for (uint32_t i = 0; i < RUN; i++)
+		/* where the kernel does not tell, all are */
+		if (n < (ssize_t)sizeof *pages
+			|| ((uint64_t)n > i * sizeof *pages && is_wanted(pages[i], false)))
+			run->there[i / 64] |= 1ull << i % 64;
+}
+
+/* The run with the number, or the free place where it belongs. */
+static struct mt_page_run *place_of(const struct mt_page_presence *p, uint64_t number)
+{
+	uint32_t mask = (1u << p->bits) - 1;
+	uint32_t at = (uint32_t)((number * 0x9e3779b97f4a7c15u) >> (64 - p->bits));
+
+	while (p->runs[at].number && p->runs[at].number != number)
+		at = (at + 1) & mask;
+	return &p->runs[at];
+}
+
+static void grow(struct mt_page_presence *p)
+{
+	struct mt_page_presence old = *p;
+
+	p->bits = p->runs ? p->bits + 1 : 8;
+	p->runs = mt_alloc(sizeof *p->runs << p->bits);
+	for (uint32_t i = 0; old.runs && i < 1u << old.bits; i++)
+		if (old.runs[i].number)
+			*place_of(p, old.runs[i].number) = old.runs[i];
+	free(old.runs);
+}
+
+static struct mt_page_run *run_of(const struct mt_still_memory *m, struct mt_page_presence *p,
+	uint64_t page)
+{
+	uint64_t number = page / RUN + 1;
+
+	if (!p->runs || 2 * p->count >= 1u << p->bits)
+		grow(p);
+	struct mt_page_run *run = place_of(p, number);
+
+	if (!run->number) {
+		run->number = number;
+		p->count++;
+		read_run(m, run);
+	}
+	return run;
+}
+
+bool mt_still_memory_has(const struct mt_still_memory *m, struct mt_page_presence *p, uint64_t low,
+	uint64_t high)
+{
+	for (uint64_t page = low / PAGE; page * PAGE < high; page++) {
+		const struct mt_page_run *run = run_of(m, p, page);
+
+		if (!(run->there[page % RUN / 64] >> page % 64 & 1))
+			return false;
+	}
+	return true;
+}
+
+void mt_page_presence_free(struct mt_page_presence *p)
+{
+	free(p->runs);
+	*p = (struct mt_page_presence){0};
 }

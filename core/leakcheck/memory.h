@@ -30,4 +30,15 @@ void mt_still_memory_read(const struct mt_still_memory *, const struct mt_span *
 bool mt_still_memory_present(const struct mt_still_memory *, uint64_t low, uint64_t high,
 	bool private_only, struct mt_span *);
 
+/* Whether single pages are there, of which many are asked for in any order: what was found out of
+ * their neighbours is kept. Zeroed at first. */
+struct mt_page_presence {
+	struct mt_page_run *runs; /* by hash of where they begin */
+	uint32_t count, bits;
+};
+/* Whether all pages of low to high are. */
+bool mt_still_memory_has(const struct mt_still_memory *, struct mt_page_presence *, uint64_t low,
+	uint64_t high);
+void mt_page_presence_free(struct mt_page_presence *);
+
 #endif

@@ -3,7 +3,8 @@
 . "$(dirname "$0")/../suite.sh"
 [ "$(uname -m)" = x86_64 ] || { skip all "the leak check exists for x86-64 only"; exit 0; }
 flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra -Werror)
-g++ "${flags[@]}" -o graphs "$here/graphs.cc" && gcc "${flags[@]}" -o random_graph "$here/random_graph.c" || {
+g++ "${flags[@]}" -o graphs "$here/graphs.cc" && gcc "${flags[@]}" -o random_graph "$here/random_graph.c" \
+	&& gcc "${flags[@]}" -o untouched "$here/untouched.c" || {
 	not_ok all "its programs cannot be built"
 	exit 1
 }
@@ -37,7 +38,7 @@ verdict() { # NAME WHY...
 	why=
 }
 block_of() { awk -v name="$1" '$1 == name { print $3 }' truth; }
-rss() { awk '/^(Rss|Shared_Clean|Private_Dirty):/ { n += $2 } END { print n }' "/proc/$process/smaps_rollup"; }
+pages() { python3 "$here/pages.py" "$process"; }
 
 # ---- ways, and what is retained ----
 begin ./graphs
@@ -49,9 +50,6 @@ verdict "text" "$(grep -qE '^ +variable list, data of .*/graphs\+0x[0-9a-f]+$' t
 	"$(grep -qE '^retains 64B in 1 block: ' text || cat text)"
 timeout 20 "$memtui" holders "$process" "$(block_of of-stack)" >text 2>&1
 verdict "the frame of a stack" "$(grep -qE '^ +stack of thread [0-9]+ \(stack holder\), in holds_on_stack  .*graphs.cc:[0-9]+$' text || cat text)"
-before=$(rss)
-timeout 20 "$memtui" holders --no-copy "$process" "$(block_of list-end)" >/dev/null 2>&1
-verdict "the program's memory does not grow" "$(is "$(rss)" "$before")"
 refused() { # NAME STATUS WORDS ARGUMENTS...
 	local name=$1 status=$2 words=$3
 	shift 3
@@ -65,6 +63,14 @@ refused "a process that nobody records" 1 "process $$ " "$$" 0x10
 refused "too few words" 2 "ADDRESS|GROUP" "$process"
 ends
 verdict "the program ends as alone"
+
+# ---- pages that nobody has touched are not read ----
+begin ./untouched
+before=$(pages)
+timeout 60 "$memtui" holders --no-copy --format json "$process" "$(awk '{ print $2 }' truth)" >untouched.json 2>&1
+verdict "the program's memory does not grow" "$(is "$(pages)" "$before")" \
+	"$(python3 -c 'import json; a = json.load(open("untouched.json")); print(len(a["blocks"][0]["path"]) - 2000 or "")')"
+ends
 
 # ---- graphs at random: MEMTUI_HOLDERS_SEEDS=1..100 for a long run ----
 seeds=${MEMTUI_HOLDERS_SEEDS:-1..2}
