@@ -79,4 +79,49 @@ for ((seed = ${seeds%..*}; seed <= ${seeds#*..}; seed++)); do
 	verdict "a random graph, seed $seed" "$(timeout 200 python3 "$here/random_graph.py" "$memtui" "$process" truth "$seed" 2>graph.err || cat graph.err)"
 	ends
 done
+
+# ---- planted leaks: at least 99 % are found, at most 1 % of what counts as lost is not planted ----
+g++ -std=gnu++17 "${flags[@]}" -I "$here" -o planted "$here/planted.cc" && gcc "${flags[@]}" -I "$here" -shared -fPIC -o planted.so "$here/planted.c" || {
+	not_ok "planted leaks" "the programs cannot be built"
+	exit 1
+}
+judged() { # of $process: complains
+	timeout 100 "$memtui" leak-check --no-builtin-suppressions --show all --format json "$process" >judged.json 2>judged.err || cat judged.err
+	python3 "$here/planted.py" judged.json 2>judged.txt || cat judged.txt
+	echo "$suite: planted in $1: $(tail -n 1 judged.txt)" >&2
+}
+begin ./planted
+verdict "planted in C++" "$(judged C++)"
+ends
+cat >planted.py.run <<'END'
+import collections, ctypes, json, re, sys
+kept = [json.loads(json.dumps({"a": list(range(50)), "b": {"c": "text " * 20}})) for _ in range(500)]
+trees = collections.deque(re.compile("(a|b)+%d" % i) for i in range(100))
+buffers = [bytearray(5000) for _ in range(200)]
+big = {i: "x" * 1000 for i in range(2000)}
+lib = ctypes.CDLL(sys.argv[1])  # its constructor loses the blocks
+print("ready", flush=True)
+sys.stdin.readline()
+END
+begin python3 planted.py.run ./planted.so
+verdict "planted in Python" "$(judged Python)"
+ends
+if command -v redis-server >/dev/null; then
+	rm -f in out
+	LD_PRELOAD=./planted.so "$memtui" record -f -o redis.dat -- redis-server --port 0 --unixsocket "$tmp/redis.sock" --save "" --daemonize no \
+		>redis.out 2>&1 &
+	front=$!
+	children+=("$front")
+	answers() { [ "$(redis-cli -s "$tmp/redis.sock" ping 2>/dev/null)" = PONG ]; }
+	until_true answers
+	process=$(redis-cli -s "$tmp/redis.sock" info server | sed -n 's/^process_id:\([0-9]*\).*/\1/p')
+	redis-cli -s "$tmp/redis.sock" eval 'for i = 1, 5000 do redis.call("set", "key" .. i, string.rep("v", i % 300)); redis.call("hset", "h" .. i % 50, "f" .. i, i)
+		redis.call("zadd", "z", i, "m" .. i); redis.call("rpush", "l" .. i % 20, "e" .. i) end' 0 >/dev/null
+	verdict "planted in redis" "$(judged redis)"
+	redis-cli -s "$tmp/redis.sock" shutdown nosave >/dev/null 2>&1
+	wait "$front"
+	children=()
+else
+	skip "planted in redis" "redis-server is not there"
+fi
 exit $bad
