@@ -1,6 +1,5 @@
 #include "core/account/process.h"
 #include "core/base/proc.h"
-#include "core/rendezvous.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -19,19 +18,25 @@ static bool read_memory(pid_t pid, uint64_t address, void *to, size_t len)
 
 /* ---- the tracer ------------------------------------------------------------------------------ */
 
+/* It is a segment in memory, or the file of a program that records itself. */
+static bool find_header(struct mt_account_own *own, pid_t pid, const struct mt_smaps *s,
+	struct mt_wire_header *h)
+{
+	for (uint32_t i = 0; i < s->count && !own->segment; i++) {
+		const struct mt_smap *m = &s->items[i];
+
+		if (!m->offset && m->is_shared && m->is_readable && m->high - m->low >= sizeof *h
+			&& read_memory(pid, m->low, h, sizeof *h) && h->magic == MT_WIRE_MAGIC)
+			own->segment = m->path;
+	}
+	return own->segment && h->version == MT_WIRE_VERSION && h->own;
+}
+
 void mt_account_own_read(struct mt_account_own *own, pid_t pid, const struct mt_smaps *s)
 {
 	struct mt_wire_header h;
-	const struct mt_smap *m = s->items, *end = s->items + s->count;
 
-	while (m < end
-		&& (m->offset || !m->is_shared
-			|| strncmp(mt_smap_path(s, m), MT_WIRE_SEGMENT_PATH,
-				   sizeof MT_WIRE_SEGMENT_PATH - 1)
-				!= 0))
-		m++;
-	if (m == end || m->high - m->low < sizeof h || !read_memory(pid, m->low, &h, sizeof h)
-		|| h.magic != MT_WIRE_MAGIC || h.version != MT_WIRE_VERSION || !h.own)
+	if (!find_header(own, pid, s, &h))
 		return;
 	own->code = h.copy;
 	own->items = mt_alloc(MT_WIRE_OWN_MOST * sizeof *own->items);

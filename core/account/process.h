@@ -9,7 +9,8 @@
 struct mt_account_own {
 	struct mt_wire_own *items;
 	uint32_t count;
-	uint64_t code; /* an address in its library; 0: not known */
+	uint32_t segment; /* path of the shared memory with its header; 0: none was found */
+	uint64_t code;    /* an address in its library; 0: not known */
 };
 /* own is zeroed. Nothing is found where there is no tracer, or its memory may not be read. */
 void mt_account_own_read(struct mt_account_own *, pid_t, const struct mt_smaps *);

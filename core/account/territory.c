@@ -284,7 +284,7 @@ uint32_t mt_territory_row(struct mt_territory *t, uint32_t index)
 	struct mt_account *a = t->account;
 	uint32_t row;
 
-	if (begins_with(path, MT_WIRE_SEGMENT_PATH))
+	if (begins_with(path, MT_WIRE_SEGMENT_PATH) || (m->path && m->path == t->own.segment))
 		row = simple_row(a, MT_ACCOUNT_OWN, "rings and tables");
 	else if (m->path && m->path == t->own_library)
 		row = simple_row(a, MT_ACCOUNT_OWN, "library");

@@ -13,7 +13,7 @@ rows = account["rows"]
 others = of_rings = 0
 for line in open(sys.argv[3]):
     if "-" in line.split()[0]:
-        of_rings = "/memfd:memtui" in line
+        of_rings = "/memfd:memtui" in line or "/alone.mem" in line
     elif not of_rings and line.startswith("Rss:"):
         others += int(line.split()[1]) * 1024
 

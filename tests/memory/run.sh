@@ -59,6 +59,15 @@ for kind in ("heap_blocks", "slack", "free_chunks", "mapped", "file"):
     a, b = sum(int(r["resident"]) for r in rows if r["what"] == kind), sum(r["bytes"] for r in wanted if r["what"] == kind)
     if a != b: print(kind, a, "not", b)')"
 ends
+"$memtui" memory t.dat >trace.txt 2>&1
+say "a trace" "$(grep -qE '^memory of \./truth mapped: at most [0-9.]+M resident, after [0-9.]+(ms|s)$' trace.txt || cat trace.txt)$(
+	grep -qE '^ +8\.0M +1  map_anonymous < main' trace.txt && grep -qE '^ +4\.0M +1  file: map_file < main' trace.txt || cat trace.txt)$(
+	"$memtui" memory --format json t.dat | python3 -c 'import json, sys
+m, asked = json.load(sys.stdin), int(sys.argv[1])
+for when in "highest", "end":
+    if not 60 << 20 > m[when]["rss_bytes"] > 25 << 20: print(when, m[when])
+if abs(m["end"]["heap_bytes"] - asked) > 100 << 10: print("the heap at the end:", m["end"]["heap_bytes"], "not", asked)
+if [f["function"] for f in m["mapped"][0]["backtrace"]][0] != "map_anonymous": print(m["mapped"][0])' "$(awk '$1 == "asked" { print $2 }' truth.txt)" 2>&1)"
 begin ./truth mapped -
 say "truth, not recorded" "$(account truth truth.txt unknown)"
 timeout 60 "$memtui" record -p "$process" -f -o a.dat >attach.out 2>&1 &
@@ -71,6 +80,39 @@ kill -CONT "$process"
 kill -INT $attached
 wait $attached 2>/dev/null
 ends
+
+begin env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$tmp/alone.mem" ./truth mapped -
+say "a program that records itself" "$(account truth truth.txt unexplained 5)"
+ends
+
+# ---- who has no memory that can be told ----
+refused() { # NAME STATUS WORDS PID: one sentence on stderr
+	local name=$1 status=$2 words=$3
+	shift 3
+	"$@" >refused.out 2>refused.err
+	say "$name" "$(is $? "$status")$(is "$(wc -l <refused.err)" 1)$(is "$(wc -c <refused.out)" 0)$(
+		grep -qE "^memtui: $words$" refused.err || cat refused.err)"
+}
+refused "no such process" 1 "process 999999999 does not exist" "$memtui" memory 999999999
+refused "no such trace" 1 ".*gone\.dat.*" "$memtui" memory gone.dat
+(exec 8<&-; sh -c 'sleep 0 & echo $!; exec sleep 60' >zombie) &
+children+=($!)
+is_zombie() { [ -s zombie ] && grep -q ') Z ' "/proc/$(cat zombie)/stat"; }
+until_true is_zombie
+refused "a zombie" 1 "process [0-9]+ has ended and has no memory any more; it waits for its parent, process [0-9]+" \
+	"$memtui" memory "$(cat zombie)"
+kernel=$(ps -eo pid=,ppid= | awk '$2 == 2 { print $1; exit }')
+if [ -n "$kernel" ]; then
+	refused "a thread of the kernel" 1 "process [0-9]+ is a thread of the kernel, which has no mappings" "$memtui" memory "$kernel"
+else
+	skip "a thread of the kernel" "none is seen here"
+fi
+if [ -n "$root" ] && command -v setpriv >/dev/null; then
+	refused "another user's process" 1 "process [0-9]+: you may not read its memory map; run memtui as its user or as root" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$memtui" memory $$
+else
+	skip "another user's process" "only root can become one"
+fi
 
 # ---- usual programs: hardly anything is unexplained ----
 # usual NAME COMMAND...: it says ready and waits for its input
@@ -130,4 +172,26 @@ say "stacks of threads" "$(python3 -c 'import json
 n = [r["count"] for r in json.load(open("account.json"))["rows"] if r["what"] == "thread_stacks"]
 if n != [17]: print("there are", n, "stacks, not 16 and one that is kept for the next thread")')"
 usual node node -e 'globalThis.kept = Array.from({length: 1e5}, (_, i) => ({i, s: "x" + i})); console.log("ready"); process.stdin.once("data", () => process.exit())'
+for p in /usr/lib/x86_64-linux-gnu/libjemalloc.so.2; do
+	[ -f "$p" ] || { skip "jemalloc" "it is not there"; continue; }
+	gcc -O1 -g -fno-builtin -pthread -o jemalloc threads.c -Wl,--no-as-needed "$p"
+	usual jemalloc ./jemalloc
+done
+cat >Kept.java <<'J'
+public class Kept {
+	public static void main(String[] arguments) throws Exception {
+		java.util.List<byte[]> kept = new java.util.ArrayList<>();
+		for (int i = 0; i < 20000; i++)
+			kept.add(new byte[1000]);
+		System.out.println("ready");
+		System.in.read();
+		System.out.println(kept.size());
+	}
+}
+J
+if command -v javac >/dev/null && javac Kept.java 2>javac.err; then
+	usual java java -Xmx128m Kept
+else
+	skip java "there is no javac"
+fi
 [ "$bad" = 0 ]

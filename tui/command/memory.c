@@ -1,5 +1,6 @@
 #include "core/base/proc.h"
 #include "core/base/wrap.h"
+#include "core/capture/import.h"
 #include "core/export/report_account.h"
 #include "tui/command/commands.h"
 
@@ -28,33 +29,14 @@ struct watched {
 	char unknown[512]; /* why its blocks are not known; "": they are */
 };
 
-static bool take_process(const struct mt_arguments *a, pid_t *pid)
-{
-	char *end = NULL;
-	long number = strtol(a->operands[0], &end, 10);
-
-	*pid = (pid_t)number;
-	return number > 0 && number < 1 << 30 && !*end;
-}
-
-static int check(const struct mt_arguments *arguments, struct mt_err *err)
-{
-	pid_t pid;
-
-	if (take_process(arguments, &pid))
-		return 0;
-	return mt_fail(err, -EINVAL,
-		"%.100s: not the number of a process; a saved trace does not say what was "
-		"resident, so ask while the program runs",
-		arguments->operands[0]);
-}
-
 /* ---- what its recording knows ---------------------------------------------------------------- */
 
 static int read_recording(struct watched *w, struct mt_err *err)
 {
 	uint64_t moment_ns;
-	int status = mt_recording_take_live(w->recording, &moment_ns, NULL, err);
+	int status = !w->recording->client
+		? 0
+		: mt_recording_take_live(w->recording, &moment_ns, NULL, err);
 	struct mt_source source = {.profile = w->recording->now.profile,
 		.symbols = w->recording->now.symbols,
 		.reader = w->recording->now.reader};
@@ -62,30 +44,51 @@ static int read_recording(struct watched *w, struct mt_err *err)
 	return status < 0 ? status : mt_known_of(&w->known, &source, err);
 }
 
-static void find_recording(struct watched *w)
+static int unrecorded(pid_t pid, struct mt_err *err)
+{
+	return mt_fail(err, -ESRCH,
+		"process %d is not being recorded, so its blocks and its mmaps are not known; "
+		"'memtui record -p %d' begins a recording",
+		(int)pid, (int)pid);
+}
+
+/* NULL: it has none, or none that can be read. */
+static struct mt_recording *open_session(pid_t pid, struct mt_err *err)
 {
 	struct mt_session_entry *entries = NULL;
-	struct mt_err err = {0};
-	int count = mt_session_list(&entries, &err), status = count < 0 ? count : 0;
+	struct mt_recording *recording = NULL;
+	int count = mt_session_list(&entries, err);
 	const struct mt_session_entry *entry;
 	pid_t process = 0;
 
-	entry = count < 0 ? NULL : mt_command_recording_of(entries, count, w->pid, &process);
+	entry = count < 0 ? NULL : mt_command_recording_of(entries, count, pid, &process);
 	/* else it is memtui itself that is asked for */
-	if (entry && (entry->program == w->pid || process)) {
-		w->recording = mt_recording_attach(entry->name, process, &err);
-		status = w->recording ? read_recording(w, &err) : err.code;
-	} else if (status >= 0 && mt_command_check_others(entries, count, w->pid, &err) < 0) {
-		status = err.code;
-	} else if (status >= 0) {
-		status = mt_fail(&err, -ESRCH,
-			"process %d is not being recorded, so its blocks and its mmaps are not "
-			"known; 'memtui record -p %d' begins a recording",
-			(int)w->pid, (int)w->pid);
-	}
+	if (entry && (entry->program == pid || process))
+		recording = mt_recording_attach(entry->name, process, err);
+	else if (count >= 0 && mt_command_check_others(entries, count, pid, err) >= 0)
+		unrecorded(pid, err);
+	free(entries);
+	return recording;
+}
+
+static void find_recording(struct watched *w)
+{
+	static const struct mt_open_options how = {.events = true};
+	struct mt_err err = {0};
+	bool inherited;
+	char *path = mt_import_of_process(w->pid, &inherited);
+	int status;
+
+	if (path)
+		w->recording = mt_recording_open(path, &how, &err);
+	else if (inherited)
+		mt_fail(&err, -ESRCH, MT_COMMAND_INHERITED, (int)w->pid);
+	else
+		w->recording = open_session(w->pid, &err);
+	status = w->recording ? read_recording(w, &err) : err.code;
 	if (status < 0)
 		memcpy(w->unknown, err.text, sizeof w->unknown);
-	free(entries);
+	free(path);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -122,18 +125,27 @@ static void report_on(const struct watched *w, const struct mt_account *account,
 	free(command);
 }
 
-static int run(const struct mt_arguments *arguments, struct mt_err *err)
+static void complete_names(struct mt_recording *recording)
+{
+	static const struct mt_open_options how;
+
+	if (recording->client)
+		mt_recording_await_names(recording);
+	else
+		mt_recording_complete_names(recording, &how, NULL, NULL);
+}
+
+static int run_on_process(const struct mt_arguments *arguments, pid_t pid, struct mt_err *err)
 {
 	struct mt_account account = {0};
-	struct watched w = {0};
+	struct watched w = {.pid = pid};
 
-	take_process(arguments, &w.pid);
 	find_recording(&w);
 	int status = mt_account_take(&account, w.pid, *w.unknown ? NULL : &w.known, err);
 
 	if (status >= 0) {
 		if (w.recording)
-			mt_recording_await_names(w.recording);
+			complete_names(w.recording);
 		report_on(&w, &account, arguments);
 		status = mt_command_finish(arguments, err);
 	}
@@ -143,9 +155,21 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	return status;
 }
 
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_arguments own = *arguments;
+	pid_t pid;
+
+	if (mt_command_is_process(arguments->operands[0], &pid))
+		return run_on_process(arguments, pid, err);
+	if (!own.count && own.format == MT_FORMAT_TEXT)
+		own.count = TEXT_ROWS;
+	return mt_command_view(&own, mt_report_memory_of_trace, true, err);
+}
+
 const struct mt_command mt_command_memory = {
 	.name = "memory",
-	.operands = "PID",
+	.operands = "PID | TRACE",
 	.words = "show what the resident memory of a process is for",
 	.description =
 		"Prints a table that adds up to the resident memory of a process as the kernel "
@@ -157,12 +181,15 @@ const struct mt_command mt_command_memory = {
 		"read; what came or went meanwhile is said.\n\n"
 		"DIRTY and CLEAN are pages that the process has for itself: changed, or as they "
 		"stand in a file. SHARED are those that other processes have as well. SIZE is the "
-		"address space, or the bytes asked for, of which the resident ones are a part.",
+		"address space, or the bytes asked for, of which the resident ones are a part.\n\n"
+		"A trace knows how much was resident at most and at the end, how much of it the "
+		"heap can have been, and what is mapped at the end by recorded calls of mmap. "
+		"Which pages were resident, it does not know.",
 	.examples = "memtui memory $(pidof server)\tshow what the server's memory is for\n"
-		    "memtui memory --format json 4711\tthe same for a script\n",
+		    "memtui memory --format json 4711\tthe same for a script\n"
+		    "memtui memory demo.dat\tshow what a trace knows of resident memory\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,
-	.check = check,
 	.run = run,
 };
