@@ -286,7 +286,9 @@ struct mt_wire_ring {
 	/* T: nothing is written at or beyond it before it is raised. 0: the recorder gives no pages
 	 * of the ring back */
 	uint64_t claimed;
-	uint64_t reserved0[6];
+	/* T: allocations of sizes that are not recorded, and their bytes */
+	uint64_t left_out, left_out_bytes;
+	uint64_t reserved0[4];
 	uint64_t tail; /* R: all below it is consumed */
 	/* R: while it gives pages back, the first position that lies in them; else 0. T claims and
 	 * then looks here, R sets this and then looks at what is claimed, so one sees the other */
@@ -395,7 +397,10 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	/* the reader's of a stand-alone recording: the tracer's stays 0 */ \
 	X(UNKNOWN_RATE, unknown_rate, \
 		"clock of unknown rate: all times are estimates (~), made with the rate of " \
-		"the machine that read the recording")
+		"the machine that read the recording") \
+	X(UNLISTED_BLOCKS, unlisted_blocks, \
+		"recorded block[|s] that the tracer's table had no room for: all frees are " \
+		"recorded since")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,
@@ -471,6 +476,9 @@ struct mt_wire_header {
 	/* R, before the tracer sees it: mean distance of samples in bytes (doc/sampling.md), 0:
 	 * each block is recorded; and what threads' sequences of random numbers begin with */
 	uint64_t sample_bytes, sample_seed;
+	/* R, before the tracer sees it: only heap blocks of these sizes are recorded
+	 * (doc/sampling.md). Both 0: of all sizes; a record_max of 0: no block is too large */
+	uint64_t record_min, record_max;
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;
@@ -555,7 +563,8 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 		"was started where the recorder cannot be reached: in another " \
 		"network namespace and another user namespace or root directory") \
 	X(NOT_FOUND, "functions not found", \
-		"and its libraries have none of the functions that --allocator-functions names")
+		"and its libraries have none of the functions that --allocator-functions names") \
+	X(SIZES, "recorded sizes", "which were not to be recorded")
 enum mt_blind_reason {
 #define X(id, name, words) MT_BLIND_##id,
 	MT_BLIND_REASONS(X) MT_BLIND_COUNT,

@@ -40,7 +40,7 @@ done
 # for the other for long.
 suites="exercises processes exports entries stacks attach follow running ctl leakcheck holders golden patch
 	tracer truth sampling live_list words numbers fuzz filters domains blind images cli readme errors foreign suppress triage names
-	leaks outstanding memory alone saves flight faults text damage beside completion package"
+	leaks outstanding memory sizes alone saves flight faults text damage beside completion package"
 mkfifo "$logs/ends"
 for n in 1 2; do
 	setsid sh tests/worker.sh "$build" "$logs" $suites >"$logs/ends" &

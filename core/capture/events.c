@@ -84,6 +84,10 @@ static void unknown_free_of(struct mt_merge *m, const struct mt_ring *r, uint64_
 {
 	struct mt_info *info = &m->model->profile->info;
 
+	/* the tracer could not tell whether it had recorded the block */
+	if (__atomic_load_n(&m->segment->header->counters[MT_COUNTER_UNLISTED_BLOCKS],
+		    __ATOMIC_RELAXED))
+		return;
 	++*(lacks_blocks(m) ? &info->unrecorded_frees : mt_info_unfound(info));
 	emit(m, r, &(struct mt_pool_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
 		(uint16_t)function, 0);

@@ -559,6 +559,24 @@ static void take_notes(struct mt_merge *m)
 	mt_blind_derive(m->model->profile);
 }
 
+/* What threads have left out, as their rings say. */
+static void count_left_out(struct mt_merge *m)
+{
+	struct mt_info *info = &m->model->profile->info;
+	uint64_t count = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		count += __atomic_load_n(&m->rings[i].shared->left_out, __ATOMIC_RELAXED);
+		bytes += __atomic_load_n(&m->rings[i].shared->left_out_bytes, __ATOMIC_RELAXED);
+	}
+	if (count >= info->left_out && count < COUNTER_MAX && bytes >= info->left_out_bytes
+		&& bytes < MT_SUM_BYTES_MAX) {
+		info->left_out = count;
+		info->left_out_bytes = bytes;
+	} else
+		info->invalid_records++;
+}
+
 void mt_merge_counters(struct mt_merge *m)
 {
 	struct mt_info *info = &m->model->profile->info;
@@ -582,6 +600,8 @@ void mt_merge_counters(struct mt_merge *m)
 	lost += info->counters[MT_COUNTER_UNTRACED_EVENTS];
 	info->lost_events = lost < info->implied_frees ? info->implied_frees : lost;
 	info->cut_stacks = info->counters[MT_COUNTER_CUT_STACKS];
+	if (mt_info_is_gated(info))
+		count_left_out(m);
 	note_lossy(m);
 	take_notes(m);
 }

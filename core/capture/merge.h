@@ -44,8 +44,9 @@ struct mt_merge {
 	void (*between)(void *context);
 	bool between_due, halted;
 	uint32_t block_events; /* of a full event block */
-	/* each block enters the table at once, and no runs are taken: of samples, where this saves
-	 * nothing; tests compare with it */
+	/* each block enters the table at once, and no pairs or runs are taken: where blocks are
+	 * left out, pairs are not temporary, and may count as more than one; tests compare with
+	 * it */
 	bool one_by_one;
 	/* NULL: no checkpoints will be wanted; else freed with the merge */
 	struct mt_block_history *history;

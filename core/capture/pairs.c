@@ -104,7 +104,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 
 uint32_t mt_pairs_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
 {
-	if (m->model->profile->info.sample_bytes) /* blocks count as more than one */
+	if (m->one_by_one)
 		return 0;
 	return m->writer ? run(m, r, limit, bound, m->writer) : run(m, r, limit, bound, NULL);
 }

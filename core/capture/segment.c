@@ -135,6 +135,8 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 		.recording = !o->paused,
 		.sample_bytes = o->sample_bytes,
 		.sample_seed = o->sample_seed,
+		.record_min = o->record_min,
+		.record_max = o->record_max,
 	};
 	memcpy(h->signals, o->signals, sizeof h->signals);
 	__atomic_store_n(&h->magic, MT_WIRE_MAGIC, __ATOMIC_RELEASE);

@@ -28,7 +28,7 @@ struct mt_segment_options {
 	uint32_t depth_limit;             /* 0: 4096 */
 	uint32_t signals[MT_SIGNAL_USES]; /* numbers, by use; 0: none */
 	bool paused;
-	uint64_t sample_bytes, sample_seed; /* as in the header */
+	uint64_t sample_bytes, sample_seed, record_min, record_max; /* as in the header */
 };
 
 /* Segments that one thread reads in turn: while it is at one of them, threads of the others wait

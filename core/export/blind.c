@@ -34,6 +34,21 @@ static char *about_processes(const char *path, const struct mt_blind *b)
 	return mt_format("%s %s (%s)", path, words_of(b), count);
 }
 
+static char *about_sizes(const struct mt_info *info, const struct mt_blind *b)
+{
+	char count[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_LEN], least[MT_NUMBER_LEN],
+		most[MT_NUMBER_LEN];
+
+	mt_number_exact(count, info->left_out);
+	mt_number_size(bytes, info->left_out_bytes);
+	mt_number_size(least, info->record_min);
+	mt_number_size(most, info->record_max);
+	return mt_format("%s %s (%s) of sizes %s%s%s%s%s, %s", count,
+		MT_PLURAL(count, "allocation"), bytes, info->record_min ? "below " : "",
+		info->record_min ? least : "", info->record_min && info->record_max ? " or " : "",
+		info->record_max ? "above " : "", info->record_max ? most : "", words_of(b));
+}
+
 char *mt_blind_sentence(const struct mt_profile *p, const struct mt_blind *b, bool brief)
 {
 	const char *path = mt_strings_get(&p->strings, b->path);
@@ -45,6 +60,8 @@ char *mt_blind_sentence(const struct mt_profile *p, const struct mt_blind *b, bo
 		return about_processes(path, b);
 	if (b->reason == MT_BLIND_LIBRARY)
 		return mt_format("%s, %s", mt_number_of(count, b->count, "library"), words_of(b));
+	if (b->reason == MT_BLIND_SIZES)
+		return about_sizes(&p->info, b);
 	if (b->reason == MT_BLIND_GROWTH) {
 		mt_number_size(bytes, b->bytes);
 		return mt_format("%s %s (~%s more)", *path ? path : "the program", words_of(b),

@@ -16,6 +16,12 @@ static bool is_sampled(const struct mt_report *report)
 		|| (report->baseline && report->baseline->profile->info.sample_bytes);
 }
 
+static bool leaves_out(const struct mt_report *report)
+{
+	return mt_info_leaves_out(&report->profile->info)
+		|| (report->baseline && leaves_out(report->baseline));
+}
+
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -217,7 +223,6 @@ static void doubt_samples(struct mt_judged *j, const struct mt_report *report)
 	const struct mt_profile *p = report->profile;
 	const struct mt_group *sum = &j->selection.sum;
 
-	j->values[MT_CHECK_TEMPORARY] = (struct mt_check_value){0, 0, UINT64_MAX};
 	for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
 		/* of a baseline's errors the differences tell nothing */
 		bound(&j->values[sampled[i].limit],
@@ -299,6 +304,8 @@ static void doubt(struct mt_judged *j, const struct mt_report *report)
 	doubt_leaks(j, report);
 	if (is_sampled(report))
 		doubt_samples(j, report);
+	if (leaves_out(report))
+		j->values[MT_CHECK_TEMPORARY] = (struct mt_check_value){0, 0, UINT64_MAX};
 	for (int i = 0; i < MT_CHECK_COUNT; i++) {
 		struct mt_check_value *v = &j->values[i];
 		bool leak = mt_check_is_of_leaks(i);

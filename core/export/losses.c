@@ -34,7 +34,7 @@ static enum mt_loss_kind of_counter(size_t counter)
 		&& counter != MT_COUNTER_UNSEEN_LIBRARIES; /* a blind spot */
 
 	bool note = counter == MT_COUNTER_BAD_DEPTH || counter == MT_COUNTER_UNTOLD_FREES
-		|| counter == MT_COUNTER_UNKNOWN_RATE;
+		|| counter == MT_COUNTER_UNKNOWN_RATE || counter == MT_COUNTER_UNLISTED_BLOCKS;
 
 	return note ? MT_LOSS_NOTE : loss ? MT_LOSS_LOST : MT_LOSS_NONE;
 }

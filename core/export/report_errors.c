@@ -403,6 +403,10 @@ int mt_report_errors(const struct mt_report *report, struct mt_err *err)
 		return mt_fail(err, -ENOTSUP,
 			"the recording is sampled: of most blocks it has no allocation and no "
 			"free, so invalid frees are not known; record without --sample");
+	if (mt_info_is_gated(&part.whole->info))
+		return mt_fail(err, -ENOTSUP,
+			"blocks of some sizes were not recorded, so a free that finds no block may "
+			"be right; record without --record-min and --record-max");
 	int status = mt_errors_find(&errors, report->source, report->asked, err);
 	uint64_t end = errors.count;
 

@@ -290,6 +290,10 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 #undef X
 	if (totals->sample_bytes)
 		errors_json(json, totals);
+	if (mt_info_is_gated(&profile->info)) {
+		mt_json_put_number(json, "record_min", profile->info.record_min);
+		mt_json_put_number(json, "record_max", profile->info.record_max);
+	}
 	mt_json_put_bool(json, "calls_estimated", totals->calls_estimated);
 	mt_report_json_suppressed(json, report);
 	counts_json(json, profile);
@@ -528,6 +532,19 @@ static void put_total(const struct mt_report *report, const char *words, enum mt
 	put_line(report, text, number);
 }
 
+static void put_gates(const struct mt_report *report)
+{
+	const struct mt_info *info = &mt_report_whole(report)->info;
+	char text[2 * MT_NUMBER_LEN + 16], least[MT_NUMBER_LEN], most[MT_NUMBER_LEN];
+
+	if (!mt_info_is_gated(info))
+		return;
+	mt_number_size(least, info->record_min);
+	mt_number_size(most, info->record_max);
+	snprintf(text, sizeof text, "%s to %s", least, info->record_max ? most : "any");
+	put_line(report, "recorded sizes", text);
+}
+
 /* Of a sampled recording all are, but the number of groups. */
 static bool is_sampled(const struct mt_report_totals *totals, const char *words)
 {
@@ -556,7 +573,7 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 		text);
 #define X(name, words, unit) \
 	error = mt_report_total_error(totals, offsetof(struct mt_report_totals, name), &samples); \
-	if (!totals->sample_bytes || strcmp(words, "temporary") != 0) \
+	if (!mt_info_leaves_out(info) || strcmp(words, "temporary") != 0) \
 		put_total(report, words, unit, totals->name, \
 			(totals->estimated && is_left(words)) || is_sampled(totals, words) \
 				|| (totals->calls_estimated && is_of_calls(words)) \
@@ -580,6 +597,7 @@ static void info_text(const struct mt_report *report, const struct mt_report_tot
 	put_line(report, "events", text);
 	mt_report_number(text, report, MT_UNIT_BYTES, info->file_bytes);
 	put_line(report, "file", text);
+	put_gates(report);
 	put_limits(report);
 	put_checks(report);
 	put_beside(report);

@@ -50,6 +50,10 @@ static int judge(struct mt_leakcheck *c, const struct mt_recording *r,
 		return mt_fail(err, -ENOTSUP,
 			"the recording is sampled: most blocks of the process are not known, so "
 			"what they point to is not either; record without --sample");
+	if (mt_info_is_gated(&source.profile->info))
+		return mt_fail(err, -ENOTSUP,
+			"blocks of some sizes are not recorded, so what they point to is not "
+			"known; record without --record-min and --record-max");
 	int status = mt_leakcheck_add_live(c, &source, err);
 
 	if (status < 0)

@@ -55,7 +55,8 @@ void mt_blind_set(struct mt_profile *p, uint32_t index, uint32_t count, uint64_t
 bool mt_blind_is_own(const struct mt_blind *b)
 {
 	return b->reason == MT_BLIND_OWN_ALLOCATOR || b->reason == MT_BLIND_BUNDLED_ALLOCATOR
-		|| b->reason == MT_BLIND_GROWTH || b->reason == MT_BLIND_LIBRARY;
+		|| b->reason == MT_BLIND_GROWTH || b->reason == MT_BLIND_LIBRARY
+		|| b->reason == MT_BLIND_SIZES;
 }
 
 /* One without a path, whose count is known as a whole. */
@@ -79,6 +80,7 @@ void mt_blind_derive(struct mt_profile *p)
 			mt_blind_set(p, i, p->blind[i].path == info->own_allocator, 0);
 	set_unnamed(p, MT_BLIND_LIBRARY, info->counters[MT_COUNTER_UNSEEN_LIBRARIES]);
 	set_unnamed(p, MT_BLIND_UNTRACED, info->counters[MT_COUNTER_FORKED_CHILDREN]);
+	set_unnamed(p, MT_BLIND_SIZES, info->left_out);
 	info->forked_children = mt_blind_processes(p);
 }
 

@@ -68,8 +68,7 @@ void mt_model_grow_threads(struct mt_model *m, uint32_t thread)
 
 void mt_model_release(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
-	/* of sampled blocks it is not known what came between */
-	b->temporary = !mt_model_is_sampled(m) && mt_model_is_recent(m, b);
+	b->temporary = mt_model_is_temporary(m, b);
 	if (mt_model_is_sampled(m))
 		mt_model_free_sampled(m, b, time_ns);
 	else

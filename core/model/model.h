@@ -302,6 +302,12 @@ static inline bool mt_model_is_recent(const struct mt_model *m, const struct mt_
 	return m->threads[b->thread].sequence - b->thread_sequence <= m->temporary_threshold;
 }
 
+/* Where blocks are left out, it is not known what came between. */
+static inline bool mt_model_is_temporary(const struct mt_model *m, const struct mt_block *b)
+{
+	return mt_model_is_recent(m, b) && !mt_info_leaves_out(&m->profile->info);
+}
+
 /* The block's bytes are no longer live. */
 static inline void mt_model_take_away(struct mt_model *m, const struct mt_block *b,
 	uint64_t time_ns, bool temporary)
@@ -330,7 +336,8 @@ static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, u
 		mt_model_free_sampled(m, b, time_ns);
 		return;
 	}
-	mt_model_take_away(m, b, time_ns, mt_model_is_last(m, b));
+	mt_model_take_away(m, b, time_ns,
+		mt_model_is_last(m, b) && !mt_info_leaves_out(&m->profile->info));
 	m->profile->info.frees++;
 }
 
@@ -342,7 +349,7 @@ static inline void mt_model_free_again(struct mt_model *m, const struct mt_block
 		mt_model_free_sampled(m, b, time_ns);
 		return;
 	}
-	mt_model_take_away(m, b, time_ns, mt_model_is_recent(m, b));
+	mt_model_take_away(m, b, time_ns, mt_model_is_temporary(m, b));
 	m->profile->info.frees++;
 }
 

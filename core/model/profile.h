@@ -190,7 +190,10 @@ struct mt_log_entry {
 	X(arenas, "arenas of glibc's malloc, as last seen")
 #define MT_INFO_COUNTS(X) \
 	MT_INFO_COUNTS_UNNAMED(X) \
-	X(freed_before_attach, "free[|s] of [a block|blocks] allocated before memtui was attached")
+	X(freed_before_attach, \
+		"free[|s] of [a block|blocks] allocated before memtui was attached") \
+	X(left_out, "allocations of sizes that were not to be recorded") \
+	X(left_out_bytes, "bytes of these")
 
 enum mt_oom_kind { MT_OOM_NONE, MT_OOM_CERTAINLY, MT_OOM_PROBABLY };
 enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED, MT_ORIGIN_ATTACHED };
@@ -222,6 +225,8 @@ struct mt_info {
 	/* mean number of bytes between samples: all sums over blocks of the heap are estimates; 0:
 	 * each block is recorded */
 	uint64_t sample_bytes;
+	/* only heap blocks of these sizes are recorded; 0: no bound */
+	uint64_t record_min, record_max;
 	/* The machine, as the tracer says in its segment's header; 0: not known. */
 	uint32_t page_bytes, pointer_bits;
 	uint32_t address_bits; /* the low bits of a pointer; no address has more */
@@ -266,6 +271,17 @@ static inline uint64_t mt_info_address_end(const struct mt_info *info)
 static inline uint64_t mt_info_libraries_begin(const struct mt_info *info)
 {
 	return mt_info_address_end(info) / 8 * 7;
+}
+
+/* Whether blocks are left out by their sizes; and whether some are for any reason, so what came
+ * between two events, and what a free that finds no block means, is not known. */
+static inline bool mt_info_is_gated(const struct mt_info *info)
+{
+	return info->record_min || info->record_max;
+}
+static inline bool mt_info_leaves_out(const struct mt_info *info)
+{
+	return info->sample_bytes || mt_info_is_gated(info);
 }
 
 /* Blocks that began and blocks that ended, as groups and the timeline count them: a reallocation of

@@ -322,7 +322,7 @@ bool mt_metric_is_known(const struct mt_profile *p, const struct mt_group *group
 		return own_values(p, group, metric)
 			|| (own_column(p, metric) && !group->allocated_count && !p->columns_unknown
 				&& mt_metric_sums(p, metric));
-	if (metric == MT_METRIC_TEMPORARY_COUNT && p->info.sample_bytes)
+	if (metric == MT_METRIC_TEMPORARY_COUNT && mt_info_leaves_out(&p->info))
 		return false; /* the allocations between were not recorded */
 	doubt = builtins[metric].doubt;
 	return (doubt != MT_DOUBT_PEAK && doubt != MT_DOUBT_OWN_PEAK)

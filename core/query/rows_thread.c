@@ -81,7 +81,9 @@ int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source,
 		.late = counter.late,
 		.estimates = errors.estimates,
 		.estimate_count = errors.estimate_count,
-		.info = {.sample_bytes = source->profile->info.sample_bytes}};
+		.info = {.sample_bytes = source->profile->info.sample_bytes,
+			.record_min = source->profile->info.record_min,
+			.record_max = source->profile->info.record_max}};
 
 	for (uint32_t i = 0; i < threads.group_count && status >= 0; i++)
 		if (counter.threads[i].allocated_count)

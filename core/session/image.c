@@ -39,11 +39,14 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 		: offer->attached              ? MT_ORIGIN_ATTACHED
 					       : MT_ORIGIN_EXECUTED;
 	i->profile.info.sample_bytes = r->options->sample_bytes;
+	i->profile.info.record_min = r->options->record_min;
+	i->profile.info.record_max = r->options->record_max;
 	mt_image_add_arguments(i);
 	mt_model_init(&i->model, &i->profile);
 	i->sampler = offer->sampler;
 	mt_image_take_memory(i);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
+	i->merge.one_by_one = mt_info_leaves_out(&i->profile.info);
 	mt_image_use_trace(i);
 	i->markers = atomic_load(&r->marker_count);
 	i->paused = offer->paused;

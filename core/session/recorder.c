@@ -88,6 +88,8 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 			| (o->at_end ? MT_SEGMENT_LEAK_CHECK : 0),
 		.paused = atomic_load(&r->paused),
 		.sample_bytes = o->sample_bytes,
+		.record_min = o->record_min,
+		.record_max = o->record_max,
 	};
 	struct rlimit file;
 

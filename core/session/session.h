@@ -39,7 +39,9 @@ struct mt_session_options {
 	bool drop_when_full;   /* do not wait for the recorder */
 	bool wait_when_full;   /* also while it stands still; neither: for 0.2 s then */
 	uint64_t sample_bytes; /* mean number of bytes between samples; 0: records each block */
-	uint64_t duration_ns;  /* stop recording after it; 0: never */
+	/* only blocks of these sizes are recorded; 0: no bound */
+	uint64_t record_min, record_max;
+	uint64_t duration_ns; /* stop recording after it; 0: never */
 	/* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
 	uint64_t max_bytes;
 	/* stop where what must stay does not fit; else the limit is exceeded */

@@ -120,8 +120,7 @@ void *mt_libc_resize(const struct mt_entry *entry, void *old, size_t size)
 	if (!t || !mt_tls.self)
 		return p;
 	if (released == MT_RELEASED_LAST) {
-		if (!p)
-			mt_event_release_failed();
+		mt_event_release_ended(t, entry, p, size);
 	} else if (p) {
 		record(entry, MT_FUNCTION_REALLOC,
 			released == MT_RELEASED ? MT_RECORD_REALLOC : MT_RECORD_ALLOC, p, size);

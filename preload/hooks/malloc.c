@@ -186,8 +186,8 @@ static void *resize(void *old, size_t size, const struct mt_entry *entry,
 		mt_event_reallocation(t, entry, function, p, old, size);
 	else if (released == MT_RELEASED_NOT && mt_tls.self)
 		mt_event_allocation(t, entry, function, p, size);
-	else if (released == MT_RELEASED_LAST && !p)
-		mt_event_release_failed();
+	else if (released == MT_RELEASED_LAST)
+		mt_event_release_ended(t, entry, p, size);
 	return p;
 }
 

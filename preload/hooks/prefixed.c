@@ -351,8 +351,8 @@ static void *resize(struct mt_thread_state *t, struct call *call)
 	if (!mt_tls.self)
 		return p;
 	if (released == MT_RELEASED_LAST) {
-		if (!p && functions[call->which].shape != MT_SHAPE_RESIZE_OR_FREE)
-			mt_event_release_failed();
+		if (p || functions[call->which].shape != MT_SHAPE_RESIZE_OR_FREE)
+			mt_event_release_ended(t, &call->entry, p, size);
 		return p;
 	}
 	if (released == MT_RELEASED_NOT) {
@@ -422,7 +422,7 @@ static void *pass_on(struct mt_thread_state *t, const struct call *call)
 	case MT_SHAPE_RESIZE_OR_FREE: block = p && p != (void *)call->a; break;
 	default: block = p != NULL; break;
 	}
-	/* in a sampled recording a hook that sees the block may not record it */
+	/* in a recording that leaves blocks out, a hook that sees the block may not record it */
 	if (block && mt_tls.self == t && !mt_load(&mt_tracer.sampled) && !has_recorded(t, before)
 		&& !t->gap.active && mt_load(&mt_tracer.header->recording))
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);

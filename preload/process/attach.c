@@ -102,8 +102,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
 		/* a forked child goes on with states of the old size */
 		mt_tracer.depth_limit = copy->depth_limit;
-	if (!mt_rules_init() || !mt_tree_init() || !mt_modules_init()
-		|| !mt_samples_start(copy->sample_bytes, copy->sample_seed)) {
+	if (!mt_rules_init() || !mt_tree_init() || !mt_modules_init() || !mt_samples_start(copy)) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}

@@ -4,15 +4,18 @@
 
 #define HELD_MOST 255
 
-bool mt_samples_start(uint64_t interval, uint64_t seed)
+bool mt_samples_start(const struct mt_wire_header *copy)
 {
 	struct mt_samples *table = mt_tracer.samples;
+	uint64_t interval = copy->sample_bytes;
+	uint64_t most = copy->record_max ? copy->record_max : UINT64_MAX;
 
-	if (!interval) {
+	if (!interval && !copy->record_min && !copy->record_max) {
 		mt_store(&mt_tracer.sampled, 0);
 		return true;
 	}
-	if (interval < MT_SAMPLER_LEAST || interval > MT_SAMPLER_MOST)
+	if ((interval && interval < MT_SAMPLER_LEAST) || interval > MT_SAMPLER_MOST
+		|| copy->record_min > most)
 		return false;
 	if (!table) {
 		table = mt_sys_map(sizeof *table);
@@ -26,7 +29,9 @@ bool mt_samples_start(uint64_t interval, uint64_t seed)
 		mt_count_private(sizeof table->held);
 	}
 	mt_tracer.sample_bytes = interval;
-	mt_tracer.sample_seed = seed;
+	mt_tracer.sample_seed = copy->sample_seed;
+	mt_tracer.gate_least = copy->record_min;
+	mt_tracer.gate_span = most - copy->record_min;
 	mt_tracer.samples = table;
 	mt_store_release(&mt_tracer.sampled, 1);
 	return true;
@@ -44,6 +49,8 @@ void mt_samples_free(void)
 
 bool mt_samples_draws(struct mt_thread_state *t, uint64_t size)
 {
+	if (!mt_tracer.sample_bytes)
+		return true;
 	if (mt_unlikely(!t->sampler.always))
 		mt_sampler_begin(&t->sampler, mt_tracer.sample_bytes,
 			mt_sampler_mix(mt_tracer.sample_seed + t->index));
@@ -122,7 +129,7 @@ static uint64_t *find(struct mt_samples_bucket *b, uint64_t address)
 	return NULL;
 }
 
-/* Where there is no room, the block's free will not be recorded, and counts as lost.
+/* Where there is no room, each free is recorded from then on, before the block's.
  *
  * The count goes up before the slot is filled and down after it is emptied: a signal handler that
  * leaves this by longjmp leaves a count that is too high, which costs frees a look. */
@@ -134,16 +141,15 @@ void mt_samples_insert(uint64_t address)
 
 	if (mt_load(held) && find(b, address)) /* its free went past the tracer */
 		return;
-	if (!count_up(held)) {
-		mt_count(MT_COUNTER_LOST_FREES, 1);
-		return;
+	if (count_up(held)) {
+		mt_signal_fence();
+		if (insert(b, address))
+			return;
+		mt_signal_fence();
+		__atomic_fetch_sub(held, 1, __ATOMIC_RELAXED);
 	}
-	mt_signal_fence();
-	if (insert(b, address))
-		return;
-	mt_signal_fence();
-	__atomic_fetch_sub(held, 1, __ATOMIC_RELAXED);
-	mt_count(MT_COUNTER_LOST_FREES, 1);
+	mt_count(MT_COUNTER_UNLISTED_BLOCKS, 1);
+	mt_store_release(&mt_tracer.samples->full, 1);
 }
 
 bool mt_samples_take(uint64_t address)
@@ -154,7 +160,9 @@ bool mt_samples_take(uint64_t address)
 	if (!mt_samples_may_have((const void *)address))
 		return false;
 	slot = find(&mt_tracer.samples->buckets[place], address);
-	if (!slot || !mt_swap_if(slot, &(uint64_t){address}, 0)) /* freed twice at once */
+	if (!slot)
+		return mt_load(&mt_tracer.samples->full) != 0;
+	if (!mt_swap_if(slot, &(uint64_t){address}, 0)) /* freed twice at once */
 		return false;
 	mt_signal_fence();
 	__atomic_fetch_sub(&mt_tracer.samples->held[place], 1, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-/* Of a sampled recording: which blocks are recorded (doc/sampling.md). A free looks here, and is
- * recorded if it finds its block.
+/* Of a recording that leaves blocks out: which are recorded (doc/sampling.md). A free looks here,
+ * and is recorded if it finds its block.
  *
  * A bucket holds seven addresses and the way to another one for what does not fit. A byte beside it
  * counts what it holds with all that follow it: most frees read this byte, find 0, and are done.
@@ -21,19 +21,26 @@ struct mt_samples {
 		uint64_t next;                    /* of the spare buckets, from 1; 0: none */
 	} buckets[MT_SAMPLES_BUCKETS], spare[MT_SAMPLES_SPARE];
 	uint64_t spare_used;
+	uint32_t full; /* a block had no room: from then on each free is recorded */
 };
 
-/* Maps the table, which the kernel empties in a forked child, and begins to sample as the segment's
- * header asks. False: there is no memory for it. */
-bool mt_samples_start(uint64_t interval, uint64_t seed);
+/* Maps the table, which the kernel empties in a forked child, and begins to leave blocks out as the
+ * segment's header asks. False: there is no memory for it. */
+bool mt_samples_start(const struct mt_wire_header *copy);
 /* Unmaps it: no thread is in a hook any more. */
 void mt_samples_free(void);
-/* Counts an allocation down. True: it is to be recorded; its block goes into the table. */
+/* Of sizes that are not recorded. */
+static MT_INLINE bool mt_samples_leave_out(uint64_t size)
+{
+	return size - mt_tracer.gate_least > mt_tracer.gate_span;
+}
+/* Counts an allocation down whose size is recorded. True: it is to be recorded; its block goes into
+ * the table. */
 bool mt_samples_keeps(struct mt_thread_state *, uint64_t address, uint64_t size);
 /* The same without a block yet. */
 bool mt_samples_draws(struct mt_thread_state *, uint64_t size);
 void mt_samples_insert(uint64_t address);
-/* Takes a block out. False: it was not there. */
+/* Takes a block out. False: its end is not to be recorded. */
 bool mt_samples_take(uint64_t address);
 
 static MT_INLINE uint32_t mt_samples_place(uint64_t address)
@@ -45,7 +52,10 @@ static MT_INLINE uint32_t mt_samples_place(uint64_t address)
  * reads a count of then or later. */
 static MT_INLINE bool mt_samples_may_have(const void *p)
 {
-	return mt_load(&mt_tracer.samples->held[mt_samples_place((uint64_t)p)]) != 0;
+	const struct mt_samples *table = mt_tracer.samples;
+
+	return mt_load(&table->held[mt_samples_place((uint64_t)p)]) != 0
+		|| mt_unlikely(mt_load(&table->full));
 }
 
 #endif

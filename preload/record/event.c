@@ -121,10 +121,33 @@ bool mt_event_mark(struct mt_thread_state *t, const struct mt_entry *entry,
 	return record_item(t, entry, function, &item);
 }
 
-/* Whether the recording wants the block: each, or what is drawn. */
-static inline bool is_kept(struct mt_thread_state *t, uint64_t address, size_t size)
+/* An allocation of a size that is not recorded. */
+static MT_COLD void leave_out(struct mt_thread_state *t, const struct mt_entry *entry, size_t size)
 {
-	return mt_likely(!mt_load(&mt_tracer.sampled)) || mt_samples_keeps(t, address, size);
+	switch (begin(t, entry)) {
+	case TURN_OUTERMOST:
+		mt_event_count_left_out(t, size);
+		mt_ring_publish(t, true);
+		break;
+	case TURN_NESTED:
+		mt_event_count_left_out(t, size);
+		mt_signal_fence();
+		mt_arch_add(&t->busy, -1);
+		break;
+	case TURN_NONE: break;
+	}
+}
+
+/* Whether the recording wants the block: each, those of some sizes, or what is drawn. */
+static inline bool is_kept(struct mt_thread_state *t, const struct mt_entry *entry,
+	uint64_t address, size_t size)
+{
+	if (mt_likely(!mt_load(&mt_tracer.sampled)))
+		return true;
+	if (!mt_samples_leave_out(size))
+		return mt_samples_keeps(t, address, size);
+	leave_out(t, entry, size);
+	return false;
 }
 
 /* The second half of a realloc, whose first was recorded: it has been drawn before. */
@@ -155,7 +178,7 @@ void mt_event_block(struct mt_thread_state *t, const struct mt_entry *entry,
 	}
 	item.paused = paused();
 	if (type == MT_RECORD_REALLOC ? !is_kept_again(address)
-				      : item.paused || !is_kept(t, address, size))
+				      : item.paused || !is_kept(t, entry, address, size))
 		return;
 	record_item(t, entry, function, &item);
 }
@@ -213,7 +236,7 @@ void mt_event_allocation(struct mt_thread_state *t, const struct mt_entry *entry
 			size = t->pending_size;
 		t->pending_function = 0;
 	}
-	if (paused() || !is_kept(t, (uint64_t)p, size))
+	if (paused() || !is_kept(t, entry, (uint64_t)p, size))
 		return;
 	if (mt_unlikely(mt_allocator_odd(p, size))) {
 		record_odd(t, entry, function, p, size);
@@ -325,7 +348,7 @@ static MT_COLD enum mt_released release_sampled(struct mt_thread_state *t,
 {
 	if (!mt_samples_take((uint64_t)old))
 		return MT_RELEASED_NOT;
-	if (mt_samples_draws(t, size))
+	if (!mt_samples_leave_out(size) && mt_samples_draws(t, size))
 		return record_end(t, entry, function, old, MT_RECORD_RELEASE)
 			? MT_RELEASED
 			: MT_RELEASED_NOT;
@@ -343,9 +366,13 @@ enum mt_released mt_event_release(struct mt_thread_state *t, const struct mt_ent
 		: MT_RELEASED_NOT;
 }
 
-void mt_event_release_failed(void)
+void mt_event_release_ended(struct mt_thread_state *t, const struct mt_entry *entry, const void *p,
+	size_t size)
 {
-	mt_count(MT_COUNTER_LOST_ALLOCATIONS, 1);
+	if (!p)
+		mt_count(MT_COUNTER_LOST_ALLOCATIONS, 1);
+	else if (mt_samples_leave_out(size) && !paused())
+		leave_out(t, entry, size);
 }
 
 MT_COLD void mt_event_free_rest(enum mt_function_id function, void *p, bool recorded)

@@ -23,13 +23,15 @@ void mt_event_free(struct mt_thread_state *, const struct mt_entry *entry,
 enum mt_released {
 	MT_RELEASED_NOT, /* lost, paused, or not sampled: what comes back is new to the recorder */
 	MT_RELEASED,     /* mt_event_reallocation, or a block of type REALLOC, has to follow */
-	MT_RELEASED_LAST /* sampled: the old block has ended, the new one is not to be recorded */
+	MT_RELEASED_LAST /* the old block has ended, the new one is not to be recorded */
 };
 /* First half of a realloc to a size other than 0: before the real call, published on return. */
 enum mt_released mt_event_release(struct mt_thread_state *, const struct mt_entry *entry,
 	enum mt_function_id function, const void *old, size_t size);
-/* The realloc behind MT_RELEASED_LAST has failed: the old block lives on unrecorded. */
-void mt_event_release_failed(void);
+/* After the realloc behind MT_RELEASED_LAST. p: its result; NULL: it has failed, and the old block
+ * lives on unrecorded. */
+void mt_event_release_ended(struct mt_thread_state *, const struct mt_entry *entry, const void *p,
+	size_t size);
 /* ALLOC or REALLOC of a block that is not the plain allocator's, with its usable size. */
 void mt_event_block(struct mt_thread_state *, const struct mt_entry *entry,
 	enum mt_function_id function, enum mt_record_type type, uint64_t address, size_t size,
@@ -66,13 +68,35 @@ static MT_INLINE bool mt_event_begin(struct mt_thread_state *t, const struct mt_
 	return false;
 }
 
-/* Of a sampled recording: an allocation that is not kept. The general way looks at all others
- * again. */
-static MT_INLINE bool mt_event_passes(struct mt_thread_state *t, const void *p, size_t size)
+/* An allocation of a size that is not recorded, of an event that has begun. */
+static MT_INLINE void mt_event_count_left_out(struct mt_thread_state *t, size_t size)
 {
-	return mt_load(&mt_tracer.sampled) && mt_likely(p != NULL)
-		&& mt_likely(!t->pending_function) && mt_likely(mt_load(mt_tracer.running))
-		&& mt_sampler_passes(&t->sampler, size);
+	mt_arch_add(&t->ring->left_out, 1);
+	mt_arch_add(&t->ring->left_out_bytes, size);
+}
+
+/* False: during a pause it does not count, or the general way has to look. */
+static MT_INLINE bool mt_event_leaves_out(struct mt_thread_state *t, const struct mt_entry *entry,
+	size_t size)
+{
+	if (mt_unlikely(!mt_load(&mt_tracer.header->recording))
+		|| mt_unlikely(!mt_event_begin(t, entry)))
+		return false;
+	mt_event_count_left_out(t, size);
+	mt_ring_publish(t, true);
+	return true;
+}
+
+/* Of a recording that leaves blocks out: an allocation that is not recorded. The general way looks
+ * at all others again. */
+static MT_INLINE bool mt_event_passes(struct mt_thread_state *t, const struct mt_entry *entry,
+	const void *p, size_t size)
+{
+	if (!mt_load(&mt_tracer.sampled) || mt_unlikely(!p) || mt_unlikely(t->pending_function)
+		|| mt_unlikely(!mt_load(mt_tracer.running)))
+		return false;
+	return mt_samples_leave_out(size) ? mt_event_leaves_out(t, entry, size)
+					  : mt_sampler_passes(&t->sampler, size);
 }
 
 /* The same of a free. */
@@ -88,12 +112,12 @@ static MT_INLINE void mt_event_allocated(struct mt_thread_state *t, const struct
 	struct mt_entry copy;
 	const struct mt_branch *branch;
 
-	/* what a sampled recording looks at comes first */
+	/* what a recording that leaves blocks out looks at comes first */
 	if (mt_unlikely(mt_load(&mt_tracer.unusual)) || mt_unlikely(!p)
 		|| mt_unlikely(t->pending_function)
 		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
 		|| mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
-		if (mt_event_passes(t, p, size))
+		if (mt_event_passes(t, entry, p, size))
 			return;
 		copy = *entry; /* so that the state itself can stay in registers */
 		mt_event_allocation(t, &copy, function, p, size);

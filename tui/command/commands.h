@@ -166,6 +166,9 @@ int mt_command_check_unrecorded(pid_t, struct mt_err *);
 const char *mt_command_recording_option(const struct mt_arguments *);
 /* Of the options of record and run that do not go together. */
 int mt_command_check_recording(const struct mt_arguments *, bool attaches, struct mt_err *err);
+/* Of --record-min and --record-max: whether they leave out anything, and make sense. */
+bool mt_command_is_gated(const struct mt_arguments *);
+int mt_command_check_gates(const struct mt_arguments *, struct mt_err *);
 /* What is said when a session has ended: what was written and what is missing. 1: the root's trace
  * can be read again. */
 int mt_command_close_session(struct mt_session *, const char *output, int wait_status,
@@ -235,6 +238,11 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"the same, most blocks first", MT_SIGNAL_CHOICES}, \
 	{0, "signal_toggle", "SIGNAL", MT_OPTION_CHOICE, MT_OPTION_AT(signals[2]), \
 		"pause or resume at this signal", MT_SIGNAL_CHOICES}
+#define MT_OPTIONS_GATES \
+	{0, "record_min", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(record_min), \
+		"record no blocks smaller than this", NULL}, \
+	{0, "record_max", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(record_max), \
+		"record no blocks larger than this", NULL}
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
 		"trace file; %e: program, %t: Unix time, %p: process, %h: host, %n: unique number; " \
@@ -257,13 +265,11 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
 		"check every stack with a full unwind, and many with libgcc's (slow)", NULL}, \
 	{0, "on_full", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(on_full), \
-		"when the recorder cannot keep up: block (the default) makes the program wait, at " \
-		"most 0.2 s if the recorder stands still; wait makes it wait for as long as the " \
-		"recorder lives, so nothing is lost; drop loses events and counts them", \
+		"when the recorder cannot keep up: block (the default) makes the program wait a " \
+		"while, wait for as long as it takes; drop loses events and counts them", \
 		"block|wait|drop"}, \
 	{0, "no_follow", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_follow), \
-		"do not put LD_PRELOAD and MEMTUI_SESSION back where a program such as env -i " \
-		"removes them; what it starts is then not recorded", NULL}, \
+		"do not record what is started without LD_PRELOAD, as by env -i", NULL}, \
 	{0, "no_patch", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_patch), \
 		"leave allocators inside programs and libraries alone", NULL}, \
 	MT_OPTION_FUNCTIONS, \
@@ -274,22 +280,22 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "sample", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(sample), \
 		"keep one block in SIZE bytes (512K): cheap estimates", \
 		NULL}, \
+	MT_OPTIONS_GATES, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
-		"keep each trace below SIZE (256M; at least 256K) by dropping the oldest events; " \
-		"totals and live blocks stay exact", \
+		"keep each trace below SIZE (256M; at least 256K) by dropping the oldest events", \
 		NULL}, \
 	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
-		"if stacks and live blocks alone exceed --max-size: exceed (the default) lets the " \
-		"file grow with them; stop ends the recording", "exceed|stop"}, \
+		"if stacks and live blocks alone need more than --max-size: exceed it (the " \
+		"default), or stop recording", "exceed|stop"}, \
 	{0, "snapshot_when", "CONDITION", MT_OPTION_TEXTS, MT_OPTION_AT(snapshot_when), \
 		"write a snapshot (a trace up to then) each time this becomes true: 'rss>2G', " \
 		"'live>500M', 'live>90%' of the container's limit, 'growth>10M/s'; can be " \
 		"repeated", NULL}, \
 	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
-		"when the program has ended, print the blocks that it did not free by backtrace, " \
-		"most bytes (size, the default) or most blocks first", "size|count"}, \
+		"at the end, print what was not freed by backtrace, most bytes (size, the " \
+		"default) or most blocks first", "size|count"}, \
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), \
 		"with --report: show N backtraces (default: 10)", NULL}, \
 	{0, "outfile", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(outfile), \

@@ -46,6 +46,7 @@ static const struct mt_option options[] = {
 		"only blocks of at least this size", NULL},
 	{'Z', "max_size", "SIZE", MT_OPTION_TEXT, MT_OPTION_AT(block_max_size),
 		"only blocks of at most this size", NULL},
+	MT_OPTIONS_GATES,
 	{'O', "obj", "OBJECT", MT_OPTION_TEXT, MT_OPTION_AT(object),
 		"also record malloc, free and so on of this library or program: its path, or foo "
 		"for libfoo.so",
@@ -121,7 +122,7 @@ static int check_targets(const struct mt_arguments *a, const struct asked *asked
 	return 0;
 }
 
-static int check_options(const struct mt_arguments *a, struct mt_err *err)
+static int check_options(const struct mt_arguments *a, bool runs, struct mt_err *err)
 {
 	if (a->combined && a->show_blocks)
 		return mt_fail(err, -EINVAL,
@@ -136,7 +137,13 @@ static int check_options(const struct mt_arguments *a, struct mt_err *err)
 			"--allocator-functions and --%s exclude each other; write %s= into its "
 			"list",
 			a->object ? "obj" : "symbols-prefix", a->object ? "object" : "prefix");
-	return 0;
+	if (!a->pid && !runs && mt_command_is_gated(a))
+		return mt_fail(err, -EINVAL,
+			"--%s: a trace holds what was recorded; use --%s, which leaves blocks out "
+			"of the report",
+			a->record_min.given ? "record-min" : "record-max",
+			a->record_min.given ? "min-size" : "max-size");
+	return mt_command_check_gates(a, err);
 }
 
 /* What memleak calls -O and --symbols-prefix, as --allocator-functions has it. c is memleak's name
@@ -191,7 +198,7 @@ static int understand(struct mt_memleak *c, struct asked *asked, const struct mt
 {
 	*c = (struct mt_memleak){.arguments = a};
 	if (take_operands(asked, a, err) < 0 || check_targets(a, asked, err) < 0
-		|| check_options(a, err) < 0)
+		|| check_options(a, a->program_line || asked->program, err) < 0)
 		return err->code;
 	return read_numbers(c, asked, err) < 0 ? err->code : name_functions(c, asked, err);
 }
@@ -248,6 +255,11 @@ static int watch_process(struct mt_memleak *c, pid_t pid, struct mt_err *err)
 		status = mt_fail(err, -EBUSY,
 			"process %d is recorded already; allocator functions are named when the "
 			"recording begins",
+			(int)pid);
+	else if ((found || path) && mt_command_is_gated(c->arguments))
+		status = mt_fail(err, -EBUSY,
+			"process %d is recorded already; --record-min and --record-max are given "
+			"when the recording begins",
 			(int)pid);
 	else if (found)
 		memcpy(session, found->name, sizeof session);

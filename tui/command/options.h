@@ -53,6 +53,7 @@ struct mt_arguments {
 	bool for_programs; /* lines are read back: they stay as they are on a terminal, too */
 	uint64_t max_memory;
 	bool strict;
+	struct mt_limit record_min, record_max; /* sizes of blocks that are recorded */
 	/* leaks: as memleak has them */
 	uint64_t older_ms, sample_rate;
 	const char *program_line, *object, *symbols_prefix, *min_size, *block_max_size;

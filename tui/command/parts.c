@@ -219,6 +219,23 @@ static int check_sample(const struct mt_arguments *arguments, struct mt_err *err
 	return 0;
 }
 
+bool mt_command_is_gated(const struct mt_arguments *arguments)
+{
+	return arguments->record_min.value || arguments->record_max.given;
+}
+
+int mt_command_check_gates(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const struct mt_limit *least = &arguments->record_min, *most = &arguments->record_max;
+
+	if (most->given && !most->value)
+		return mt_fail(err, -EINVAL, "--record-max: 0 bytes are too few; give 1 or more");
+	if (most->given && least->value > most->value)
+		return mt_fail(err, -EINVAL,
+			"--record-min is larger than --record-max: no block would be recorded");
+	return 0;
+}
+
 static int check_leak_check(const struct mt_arguments *arguments, bool attaches, struct mt_err *err)
 {
 	if (arguments->leak_check && attaches)
@@ -229,6 +246,10 @@ static int check_leak_check(const struct mt_arguments *arguments, bool attaches,
 		return mt_fail(err, -EINVAL,
 			"--leak-check: cannot be combined with --sample, which leaves out most "
 			"blocks");
+	if (arguments->leak_check && mt_command_is_gated(arguments))
+		return mt_fail(err, -EINVAL,
+			"--leak-check: cannot be combined with --record-min and --record-max, "
+			"which leave out blocks");
 	return 0;
 }
 
@@ -262,7 +283,8 @@ int mt_command_check_recording(const struct mt_arguments *arguments, bool attach
 		return mt_fail(err, -EINVAL,
 			"--ignore: cannot be combined with --negative-function-regex, "
 			"--negative-source-regex or --negative-module-regex, which it sets");
-	if (check_sample(arguments, err) < 0 || check_leak_check(arguments, attaches, err) < 0)
+	if (check_sample(arguments, err) < 0 || mt_command_check_gates(arguments, err) < 0
+		|| check_leak_check(arguments, attaches, err) < 0)
 		return err->code;
 	if (arguments->over_size && !arguments->max_size_given)
 		return mt_fail(err, -EINVAL, "--over-size: only with --max-size");
@@ -311,6 +333,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.wait_when_full = arguments->on_full && !strcmp(arguments->on_full, "wait"),
 		.sample_bytes = arguments->sample,
+		.record_min = arguments->record_min.value,
+		.record_max = arguments->record_max.value,
 		.duration_ns = arguments->duration_ns,
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),

@@ -488,7 +488,16 @@ const struct mt_command mt_command_record = {
 		"half of the size, memtui replaces it by a new file without its oldest events. "
 		"Totals, live blocks, the peak and the timeline are those of the whole run; "
 		"filters on single allocations reach back as far as 'memtui info' says. Each "
-		"process may use the whole size.",
+		"process may use the whole size.\n\n"
+		"--record-min and --record-max record blocks of some sizes only. What they leave "
+		"out is counted, with its bytes, and named as not seen; a realloc that crosses "
+		"them ends a block or begins one. Pools and mappings are recorded whatever their "
+		"size. Leak checks, invalid frees and temporary blocks need all blocks.\n\n"
+		"--on-full=block lets the program wait until the recorder has caught up, but at "
+		"most 0.2 s if the recorder stands still; with wait it waits for as long as the "
+		"recorder lives, so nothing is lost. A program such as env -i starts others "
+		"without LD_PRELOAD and MEMTUI_SESSION: memtui puts them back, unless "
+		"--no-follow is given.",
 	.examples =
 		"memtui record ./prog arg\twrite memtui_prog_TIME_PID.dat\n"
 		"memtui record -o prog.dat --report=count --top 5 ./prog\tprint leaks at the end\n"
