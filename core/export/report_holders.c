@@ -15,7 +15,8 @@ struct holders_report {
 	const struct mt_holders_question *question;
 	struct mt_verdict_sum sums[MT_VERDICT_COUNT]; /* of the blocks that are asked for */
 	struct mt_verdict_sum retained;
-	uint32_t *blocks, block_count; /* that are shown */
+	uint32_t *blocks, block_count;  /* that are shown */
+	struct mt_describer *describer; /* NULL: the check is a recording's */
 	struct mt_backtrace backtrace;
 	struct mt_json json;
 };
@@ -61,6 +62,8 @@ static void choose(struct holders_report *r)
 		r->sums[b->verdict].bytes += b->size;
 		show_block(r, i, (uint32_t)most);
 	}
+	if (r->check->recorded)
+		return; /* only the process itself tells */
 	r->retained = r->question->block == MT_BLOCK_NONE
 		? mt_leakcheck_retained(r->check, r->question->group, MT_BLOCK_NONE)
 		: mt_leakcheck_retained(r->check, MT_NO_GROUP, r->question->block);
@@ -102,131 +105,26 @@ static uint64_t offset_in(const struct holders_report *r, const struct mt_holder
 
 /* ---- text: roots ----------------------------------------------------------------------------- */
 
-static void put_text(const struct holders_report *r, const char *text)
-{
-	mt_text_put(r->report->out, MT_TEXT_LINE, text);
-}
-
-static void put_place(const struct holders_report *r, const struct mt_root_description *d)
-{
-	FILE *out = r->report->out;
-
-	if (d->line) {
-		fputs("  ", out);
-		put_text(r, d->source);
-		fprintf(out, ":%u", d->line);
-	}
-}
-
-static void put_frame(const struct holders_report *r, const struct mt_root_description *d)
-{
-	char *name = d->has_frame ? mt_report_shorten(r->report, d->function) : NULL;
-
-	if (name) {
-		fputs(", in ", r->report->out);
-		put_text(r, name);
-		put_place(r, d);
-	}
-	free(name);
-}
-
-static void put_thread(const struct holders_report *r, const struct mt_root_description *d)
-{
-	fprintf(r->report->out, " of thread %d", (int)d->thread);
-	if (*d->thread_name) {
-		fputs(" (", r->report->out);
-		put_text(r, d->thread_name);
-		fputc(')', r->report->out);
-	}
-}
-
-static void put_variable(const struct holders_report *r, const struct mt_root_description *d)
-{
-	put_text(r, d->variable);
-	if (d->variable_offset)
-		fprintf(r->report->out, "+%" PRIu64, d->variable_offset);
-}
-
-static void put_data(const struct holders_report *r, const struct mt_root_description *d)
-{
-	FILE *out = r->report->out;
-
-	if (d->variable) {
-		fputs("variable ", out);
-		put_variable(r, d);
-		fputs(", ", out);
-	}
-	fputs("data of ", out);
-	put_text(r, d->module ? d->module : "?");
-	if (d->module_offset)
-		fprintf(out, "+%#" PRIx64, d->module_offset);
-}
-
-static void put_thread_local(const struct holders_report *r, const struct mt_root_description *d)
-{
-	FILE *out = r->report->out;
-
-	if (d->key >= 0) {
-		fprintf(out, "value of pthread key %d", d->key);
-	} else if (d->variable) {
-		fputs("thread-local variable ", out);
-		put_variable(r, d);
-	} else {
-		fputs("thread-local storage", out);
-	}
-	put_thread(r, d);
-	if (d->module) {
-		fputs(", ", out);
-		put_text(r, d->module);
-	}
-}
-
-static void put_mapped(struct holders_report *r, const struct mt_root_description *d,
-	uint64_t address)
-{
-	FILE *out = r->report->out;
-	char bytes[MT_NUMBER_EXACT_LEN], *name;
-
-	if (!d->map_bytes) {
-		fputs("memory that the program has mapped", out);
-		return;
-	}
-	mt_report_number(bytes, r->report, MT_UNIT_BYTES, d->map_bytes);
-	fprintf(out, "%s that the program has mapped at %#" PRIx64 "+%" PRIu64, bytes,
-		d->map_address, address - d->map_address);
-	mt_backtrace_of(&r->backtrace, r->report->profile, r->report->symbols, d->map_node);
-	if (!d->map_node || !r->backtrace.count)
-		return;
-	name = mt_report_short_frame_name(r->report, mt_backtrace_own(&r->backtrace));
-	fputs(" by ", out);
-	put_text(r, name);
-	free(name);
-}
-
-static void put_root(struct holders_report *r, const struct mt_holder_step *step)
+static char *root_words(const struct holders_report *r, const struct mt_holder_step *step)
 {
 	struct mt_root_description d;
+	char *words;
 
-	mt_root_describe(&d, r->check, r->report->profile, step->holder & ~MT_HOLDER_ROOT,
-		step->index);
-	switch (d.kind) {
-	case MT_ROOT_REGISTERS:
-		fprintf(r->report->out, "register %s", d.reg);
-		put_thread(r, &d);
-		put_frame(r, &d);
-		break;
-	case MT_ROOT_STACK:
-		fputs("stack", r->report->out);
-		put_thread(r, &d);
-		put_frame(r, &d);
-		break;
-	case MT_ROOT_THREAD_LOCAL: put_thread_local(r, &d); break;
-	case MT_ROOT_DATA: put_data(r, &d); break;
-	case MT_ROOT_MAPPED: put_mapped(r, &d, step->address); break;
-	default: fprintf(r->report->out, "unrecorded memory at %#" PRIx64, step->address); break;
-	}
-	fputc('\n', r->report->out);
+	if (r->check->recorded)
+		return mt_strdup(r->check->recorded->roots[step->holder & ~MT_HOLDER_ROOT].words);
+	mt_root_describe(r->describer, step->holder & ~MT_HOLDER_ROOT, step->index, &d);
+	words = mt_root_words(&d);
 	mt_root_description_free(&d);
+	return words;
+}
+
+static void put_root(const struct holders_report *r, const struct mt_holder_step *step)
+{
+	char *words = root_words(r, step);
+
+	mt_text_put(r->report->out, MT_TEXT_LINE, words);
+	fputc('\n', r->report->out);
+	free(words);
 }
 
 /* ---- text: blocks ---------------------------------------------------------------------------- */
@@ -343,6 +241,10 @@ static void put_retained(const struct holders_report *r)
 {
 	char bytes[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN];
 
+	if (r->check->recorded) {
+		fputs("what it retains, only the running process tells\n", r->report->out);
+		return;
+	}
 	mt_report_number(bytes, r->report, MT_UNIT_BYTES, r->retained.bytes);
 	mt_report_number(count, r->report, MT_UNIT_COUNT, r->retained.count);
 	fprintf(r->report->out, "retains %s in %s %s: so much would be unreachable without %s\n",
@@ -383,6 +285,31 @@ static void put_json_map(struct holders_report *r, const struct mt_root_descript
 	mt_report_json_backtrace(&r->json, &r->backtrace);
 }
 
+static void put_json_description(struct holders_report *r, const struct mt_root_description *d)
+{
+	struct mt_json *json = &r->json;
+
+	if (d->thread) {
+		mt_json_put_number(json, "thread", (uint64_t)d->thread);
+		put_json_text(json, "thread_name", d->thread_name);
+	}
+	put_json_text(json, "register", d->reg);
+	put_json_text(json, "function", d->function);
+	put_json_text(json, "source", d->source);
+	if (d->line)
+		mt_json_put_number(json, "line", d->line);
+	put_json_text(json, "variable", d->variable);
+	if (d->variable)
+		mt_json_put_number(json, "variable_offset", d->variable_offset);
+	put_json_text(json, "module", d->module);
+	if (d->module)
+		mt_json_put_number(json, "module_offset", d->module_offset);
+	if (d->key >= 0)
+		mt_json_put_number(json, "pthread_key", (uint64_t)d->key);
+	if (d->map_bytes)
+		put_json_map(r, d);
+}
+
 static void put_json_root(struct holders_report *r, const struct mt_holder_step *step)
 {
 	static const char *const kinds[] = {
@@ -390,31 +317,19 @@ static void put_json_root(struct holders_report *r, const struct mt_holder_step 
 		MT_ROOT_KINDS(X)
 #undef X
 	};
+	uint32_t root = step->holder & ~MT_HOLDER_ROOT, kind;
 	struct mt_root_description d;
-	struct mt_json *json = &r->json;
+	char *words = root_words(r, step);
 
-	mt_root_describe(&d, r->check, r->report->profile, step->holder & ~MT_HOLDER_ROOT,
-		step->index);
-	mt_json_put_string(json, "root", kinds[d.kind]);
-	if (d.thread) {
-		mt_json_put_number(json, "thread", (uint64_t)d.thread);
-		put_json_text(json, "thread_name", d.thread_name);
-	}
-	put_json_text(json, "register", d.reg);
-	put_json_text(json, "function", d.function);
-	put_json_text(json, "source", d.source);
-	if (d.line)
-		mt_json_put_number(json, "line", d.line);
-	put_json_text(json, "variable", d.variable);
-	if (d.variable)
-		mt_json_put_number(json, "variable_offset", d.variable_offset);
-	put_json_text(json, "module", d.module);
-	if (d.module)
-		mt_json_put_number(json, "module_offset", d.module_offset);
-	if (d.key >= 0)
-		mt_json_put_number(json, "pthread_key", (uint64_t)d.key);
-	if (d.map_bytes)
-		put_json_map(r, &d);
+	kind = r->check->recorded ? r->check->recorded->roots[root].kind
+				  : r->check->roots.items[root].kind;
+	mt_json_put_string(&r->json, "root", kind < MT_ROOT_KIND_COUNT ? kinds[kind] : "?");
+	mt_json_put_string(&r->json, "words", words);
+	free(words);
+	if (r->check->recorded)
+		return;
+	mt_root_describe(r->describer, root, step->index, &d);
+	put_json_description(r, &d);
 	mt_root_description_free(&d);
 }
 
@@ -444,7 +359,8 @@ static void put_json_step(struct holders_report *r, const struct mt_holder_step 
 	}
 	if (step->address)
 		mt_json_put_number(json, "pointer_at", step->address);
-	mt_json_put_number(json, "pointer", step->word);
+	if (step->found)
+		mt_json_put_number(json, "pointer", step->word);
 	mt_json_close(json, '}');
 }
 
@@ -482,10 +398,14 @@ static void put_json(struct holders_report *r)
 	for (int v = 0; v < MT_VERDICT_COUNT; v++)
 		mt_verdict_json_sum(json, (enum mt_verdict)v, &r->sums[v]);
 	mt_json_key(json, "retained");
-	mt_json_open(json, '{');
-	mt_json_put_number(json, "count", r->retained.count);
-	mt_json_put_number(json, "bytes", r->retained.bytes);
-	mt_json_close(json, '}');
+	if (r->check->recorded) {
+		mt_json_null(json);
+	} else {
+		mt_json_open(json, '{');
+		mt_json_put_number(json, "count", r->retained.count);
+		mt_json_put_number(json, "bytes", r->retained.bytes);
+		mt_json_close(json, '}');
+	}
 	mt_json_key(json, "blocks");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < r->block_count; i++)
@@ -505,10 +425,13 @@ void mt_report_holders(const struct mt_report *report, const struct mt_leakcheck
 		.json = {.out = report->out}};
 
 	choose(&r);
+	if (!check->recorded)
+		r.describer = mt_describer_new(check, report->profile, report->symbols);
 	if (report->format == MT_FORMAT_JSON)
 		put_json(&r);
 	else
 		put_report(&r);
+	mt_describer_free(r.describer);
 	free(r.blocks);
 	mt_backtrace_free(&r.backtrace);
 }

@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MT_HOLDER_NONE UINT32_MAX
-#define MT_HOLDER_ROOT 0x80000000u /* with the number of a root; else it is a block's index */
-
 struct mt_held_block {
 	uint64_t address;
 	uint64_t size : 55, verdict : 8, is_listed : 1; /* the last is the walk's */

@@ -284,18 +284,23 @@ void mt_leakcheck_free(struct mt_leakcheck *c)
 
 static void read_word(const struct mt_leakcheck *c, struct mt_holder_step *step)
 {
-	const struct mt_root *root = step->holder & MT_HOLDER_ROOT
-		? &c->roots.items[step->holder & ~MT_HOLDER_ROOT]
-		: NULL;
+	const struct mt_root *root = NULL;
 	struct mt_span span = {0, sizeof step->word};
 
-	step->address = 0;
+	step->address = step->word = 0;
+	if (step->holder & MT_HOLDER_ROOT) {
+		if (c->recorded)
+			return;
+		root = &c->roots.items[step->holder & ~MT_HOLDER_ROOT];
+	}
 	if (root && root->kind == MT_ROOT_REGISTERS) {
 		step->word = c->still.threads[root->thread]->words[step->index];
 		return;
 	}
 	step->address = span.address =
 		mt_mark_words_begin(&c->blocks, &c->roots, step->holder) + 8ull * step->index;
+	if (c->recorded)
+		return; /* where it was is known, and not more */
 	mt_still_memory_read(&c->still.memory, &span, 1, &step->word);
 }
 
@@ -307,15 +312,16 @@ uint32_t mt_leakcheck_way(const struct mt_leakcheck *c, uint32_t block,
 	for (;; count++) {
 		uint32_t holder = c->blocks.items[block].holder;
 
-		if (holder == MT_HOLDER_NONE)
-			return count;
+		if (holder == MT_HOLDER_NONE || count > c->blocks.count)
+			return count; /* the latter: it is a damaged trace's */
 		if (count < most) {
 			struct mt_holder_step *step = &steps[count];
 
 			step->holder = holder;
 			step->index = c->blocks.words[block];
 			read_word(c, step);
-			step->found = mt_held_blocks_find(&c->blocks, step->word) == block;
+			step->found = !c->recorded
+				&& mt_held_blocks_find(&c->blocks, step->word) == block;
 		}
 		if (holder & MT_HOLDER_ROOT)
 			return count + 1;

@@ -25,7 +25,8 @@ struct mt_leakcheck {
 	struct mt_leakcheck_group *groups; /* those that lose most come first */
 	uint32_t group_count;
 	uint64_t check_ns; /* how long the walk took */
-	/* those of a recording, with its sums alone; NULL: the check was made here. Borrowed. */
+	/* those of a recording: sums, or what holds blocks; NULL: the check was made here.
+	 * Borrowed. */
 	const struct mt_verdicts *recorded;
 };
 
@@ -45,6 +46,13 @@ void mt_leakcheck_sum_up(struct mt_leakcheck *, const bool *is_known, uint32_t g
  * the moment is the caller's to set. */
 int mt_leakcheck_verdicts(const struct mt_leakcheck *, const struct mt_source *,
 	struct mt_verdicts *v, struct mt_err *);
+/* The same of what holds each block, which v is to have, too: roots are called as describe.h has
+ * it, while the process stands still. The source is that of mt_leakcheck_add_live. */
+int mt_leakcheck_ways(const struct mt_leakcheck *, const struct mt_source *, struct mt_verdicts *v,
+	struct mt_err *err);
+/* The inverse: blocks that live at the end of the recording, with what held them. c is zeroed. */
+int mt_leakcheck_of_ways(struct mt_leakcheck *, const struct mt_source *,
+	const struct mt_verdicts *, struct mt_err *err);
 /* All but c->still, which is released by itself. */
 void mt_leakcheck_free(struct mt_leakcheck *);
 

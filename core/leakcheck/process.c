@@ -27,6 +27,8 @@ static void tell(const struct mt_leakcheck *c, const struct mt_leakcheck_target 
 	struct mt_buffer payload = {0};
 	int status = mt_leakcheck_verdicts(c, source, &v, untold);
 
+	if (status >= 0 && target->at_end)
+		status = mt_leakcheck_ways(c, source, &v, untold);
 	if (status >= 0) {
 		mt_verdicts_encode(&v, &payload);
 		status = mt_session_tell_verdicts(target->session,
@@ -59,7 +61,8 @@ static int judge(struct mt_leakcheck *c, const struct mt_recording *r,
 	if (status < 0)
 		return status;
 	mt_leakcheck_run(c, mt_info_begins_within(&source.profile->info));
-	if (!target->is_asked)
+	/* at its end, the process waits in any case, and its roots are told with the verdicts */
+	if (!target->is_asked && !target->at_end)
 		mt_still_resume(&c->still);
 	tell(c, target, &source, moment_ns, untold);
 	return 0;

@@ -1,4 +1,5 @@
 #include "core/model/verdicts.h"
+#include "core/base/assert.h"
 #include "core/model/profile.h"
 #include "core/trace/varint.h"
 
@@ -43,8 +44,20 @@ void mt_verdicts_add_block(struct mt_verdicts *v, uint64_t number, enum mt_verdi
 	v->blocks[v->block_count++] = number << 2 | verdict;
 }
 
+uint32_t mt_verdicts_add_root(struct mt_verdicts *v, uint32_t kind, const char *words)
+{
+	mt_assert(v->root_count < MT_VERDICT_ROOTS_MOST);
+	MT_GROW(v->roots, v->root_count, v->root_capacity);
+	v->roots[v->root_count] = (struct mt_verdict_root){kind, mt_strdup(words)};
+	return v->root_count++;
+}
+
 void mt_verdicts_free(struct mt_verdicts *v)
 {
+	for (uint32_t i = 0; i < v->root_count; i++)
+		free(v->roots[i].words);
+	free(v->roots);
+	free(v->ways);
 	free(v->groups);
 	free(v->blocks);
 	*v = (struct mt_verdicts){0};
@@ -70,6 +83,40 @@ enum mt_verdict mt_verdicts_find(const struct mt_verdicts *v, uint64_t number)
 }
 
 /* ---- the payload ----------------------------------------------------------------------------- */
+
+/* A holder that is near in the list is a small number. */
+static uint64_t code_of(uint32_t holder, uint32_t own)
+{
+	if (holder == MT_HOLDER_NONE)
+		return 0;
+	return holder & MT_HOLDER_ROOT ? 1 + (uint64_t)(holder & ~MT_HOLDER_ROOT) * 2
+				       : 2 + mt_zigzag((uint64_t)holder - own) * 2;
+}
+
+static void encode_ways(const struct mt_verdicts *v, struct mt_buffer *payload)
+{
+	uint64_t before = 0;
+
+	mt_varint_add(payload, v->root_count);
+	for (uint32_t i = 0; i < v->root_count; i++) {
+		size_t len = strlen(v->roots[i].words);
+
+		if (len > MT_VERDICT_WORDS_MOST)
+			len = MT_VERDICT_WORDS_MOST;
+		mt_varint_add(payload, v->roots[i].kind);
+		mt_varint_add(payload, len);
+		mt_buffer_add(payload, v->roots[i].words, len);
+	}
+	mt_varint_add(payload, v->way_count);
+	for (uint32_t i = 0; i < v->way_count; i++) {
+		const struct mt_verdict_way *w = &v->ways[i];
+
+		mt_varint_add(payload, w->number - before);
+		mt_varint_add(payload, code_of(w->holder, i));
+		mt_varint_add(payload, w->word);
+		before = w->number;
+	}
+}
 
 void mt_verdicts_encode(const struct mt_verdicts *v, struct mt_buffer *payload)
 {
@@ -99,6 +146,64 @@ void mt_verdicts_encode(const struct mt_verdicts *v, struct mt_buffer *payload)
 
 		mt_varint_add(payload, (number - before) << 2 | (v->blocks[i] & 3));
 		before = number;
+	}
+	encode_ways(v, payload);
+}
+
+static void read_roots(struct mt_verdicts *v, struct mt_cursor *in)
+{
+	uint64_t count = mt_cursor_bounded(in, MT_VERDICT_ROOTS_MOST);
+
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		uint32_t kind = (uint32_t)mt_cursor_bounded(in, UINT32_MAX);
+		uint64_t len = mt_cursor_bounded(in, MT_VERDICT_WORDS_MOST);
+		const uint8_t *bytes = mt_cursor_bytes(in, len);
+		char words[MT_VERDICT_WORDS_MOST + 1] = "";
+
+		if (!bytes || memchr(bytes, 0, len)) {
+			mt_cursor_fail(in);
+			return;
+		}
+		memcpy(words, bytes, len);
+		mt_verdicts_add_root(v, kind, words);
+	}
+}
+
+static uint32_t read_holder(const struct mt_verdicts *v, struct mt_cursor *in, uint64_t own,
+	uint64_t count)
+{
+	uint64_t code = mt_cursor_varint(in);
+
+	if (!code)
+		return MT_HOLDER_NONE;
+	if (code & 1) {
+		if (code / 2 < v->root_count)
+			return MT_HOLDER_ROOT | (uint32_t)(code / 2);
+	} else if (own + mt_unzigzag(code / 2 - 1) < count) {
+		return (uint32_t)(own + mt_unzigzag(code / 2 - 1));
+	}
+	mt_cursor_fail(in);
+	return MT_HOLDER_NONE;
+}
+
+static void read_ways(struct mt_verdicts *v, struct mt_cursor *in)
+{
+	uint64_t count = mt_cursor_bounded(in, mt_cursor_left(in) / 3), number = 0;
+
+	if (count > MT_VERDICT_WAYS_MOST)
+		mt_cursor_fail(in);
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		uint64_t step = mt_cursor_bounded(in, v->next_number);
+
+		number += step;
+		if (number >= v->next_number || (i && !step))
+			mt_cursor_fail(in);
+		MT_GROW(v->ways, v->way_count, v->way_capacity);
+		struct mt_verdict_way *w = &v->ways[v->way_count++];
+
+		w->number = number;
+		w->holder = read_holder(v, in, i, count);
+		w->word = (uint32_t)mt_cursor_bounded(in, UINT32_MAX);
 	}
 }
 
@@ -152,6 +257,10 @@ const char *mt_verdicts_decode(struct mt_verdicts *v, const struct mt_buffer *pa
 	v->listed = mt_cursor_bounded(&in, 1);
 	read_groups(v, &in, group_count);
 	read_blocks(v, &in);
+	if (!in.bad && in.at != in.end) { /* older traces end here */
+		read_roots(v, &in);
+		read_ways(v, &in);
+	}
 	if (!in.bad && in.at == in.end)
 		return NULL;
 	mt_verdicts_free(v);

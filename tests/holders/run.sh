@@ -10,10 +10,11 @@ g++ "${flags[@]}" -o graphs "$here/graphs.cc" && gcc "${flags[@]}" -o random_gra
 }
 children=()
 at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
-begin() { # COMMAND...: records it, reads what it says up to "ready" into truth; $process is its number
+options=()
+begin() { # COMMAND...: records it with the options, reads what it says up to "ready" into truth; $process is its number
 	rm -f in out
 	mkfifo in out
-	"$memtui" record -f -o t.dat -- "$@" <in >out 2>front.err &
+	"$memtui" record "${options[@]}" -f -o t.dat -- "$@" <in >out 2>front.err &
 	front=$!
 	children+=("$front")
 	exec 6>in 7<out
@@ -63,6 +64,20 @@ refused "a process that nobody records" 1 "process $$ " "$$" 0x10
 refused "too few words" 2 "ADDRESS|GROUP" "$process"
 ends
 verdict "the program ends as alone"
+
+# ---- of a trace ----
+refused "a check of a program that ran on" 1 "its leak check was made while the program ran" t.dat 0x10
+options=(--leak-check)
+begin ./graphs
+ends
+options=()
+verdict "ways, of a trace" "$(timeout 200 python3 "$here/ways.py" "$memtui" t.dat truth 2>&1)"
+timeout 20 "$memtui" holders t.dat "$(block_of list-end)" >text 2>&1
+verdict "text, of a trace" "$(grep -qE '^ +99 blocks of 64B each at \+8  make_node  .*graphs.cc:[0-9]+$' text || cat text)" \
+	"$(grep -qE '^what it retains, only the running process tells$' text || cat text)"
+"$memtui" record -f -o without.dat -- true 2>/dev/null
+refused "a trace without a leak check" 1 "the recording has no leak check" without.dat 0x10
+refused "no copy of a trace" 2 "--no-copy: only with a process" --no-copy t.dat 0x10
 
 # ---- pages that nobody has touched are not read ----
 begin ./untouched

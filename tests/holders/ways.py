@@ -1,5 +1,5 @@
-"""ways.py MEMTUI PROCESS TRUTH OPTIONS...: asks memtui for what holds each block that the program (graphs.cc) tells of in TRUTH, and prints
-what differs from what the program says, a line each."""
+"""ways.py MEMTUI PROCESS|TRACE TRUTH OPTIONS...: asks memtui for what holds each block that the program (graphs.cc) tells of in TRUTH, and
+prints what differs from what the program says, a line each. A trace calls roots by their words alone, and does not know what is retained."""
 import json, re, subprocess, sys
 
 memtui, process, truth, *options = sys.argv[1:]
@@ -12,8 +12,15 @@ def ask(what):
     return json.loads(done.stdout)
 
 
+def words_alone(step):
+    found = re.search(r"(?:variable |pthread (?=key )|in |by |register )(key \d+|[\w+]+)", re.sub(r"\[.*?\]", "", step["words"]))
+    return f"{step['root']} " + (found[1].replace(" ", "") if found else step["words"])
+
+
 def root_words(step):
     kind = step["root"]
+    if not process.isdigit():
+        return words_alone(step)
     if kind == "data":
         words = re.sub(r"\[.*", "", step.get("variable", "?"))
     elif kind == "thread_local":
@@ -52,7 +59,7 @@ for line in open(truth):
         print(f"{name}: the root is {path[:1]}, not {kind} {root}; ")
     if steps != ["?"] and found != wanted:
         print(f"{name}: the way is {found}, not {wanted}; ")
-    if answer["retained"]["bytes"] != int(retained):
+    if process.isdigit() and answer["retained"]["bytes"] != int(retained):
         print(f"{name}: retains {answer['retained']}, not {retained}; ")
 if asked < 20:
     print(f"only {asked} blocks were asked for")

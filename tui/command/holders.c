@@ -1,4 +1,4 @@
-/* What holds a block of a process that is being recorded. */
+/* What holds a block of a process that is being recorded, or held it at the end. */
 #include "core/base/wrap.h"
 #include "core/export/report_holders.h"
 #include "core/leakcheck/process.h"
@@ -52,9 +52,8 @@ static int check(const struct mt_arguments *a, struct mt_err *err)
 	struct asked asked;
 	pid_t pid;
 
-	if (!mt_command_is_process(a->operands[0], &pid))
-		return mt_fail(err, -EINVAL, "invalid process '%.60s'; expected its number",
-			a->operands[0]);
+	if (a->no_copy && !mt_command_is_process(a->operands[0], &pid))
+		return mt_fail(err, -EINVAL, "--no-copy: only with a process; omit it");
 	return take_asked(&asked, a->operands[1], err);
 }
 
@@ -117,7 +116,9 @@ static int answer(const struct mt_arguments *a, const struct mt_leakcheck *c,
 	return mt_command_finish(a, err);
 }
 
-static int run(const struct mt_arguments *a, struct mt_err *err)
+/* ---- a process that runs --------------------------------------------------------------------- */
+
+static int run_on_process(const struct mt_arguments *a, pid_t pid, struct mt_err *err)
 {
 	struct mt_leakcheck_target target = {.is_asked = true,
 		.mode = a->no_copy ? MT_STILL_NO_COPY : 0};
@@ -125,11 +126,9 @@ static int run(const struct mt_arguments *a, struct mt_err *err)
 	struct mt_leakcheck c = {0};
 	struct mt_err untold, trouble = {0};
 	struct mt_recording *r;
-	pid_t pid, process;
-	int status;
+	pid_t process;
+	int status = mt_command_find_recording(&entry, pid, &process, err);
 
-	mt_command_is_process(a->operands[0], &pid);
-	status = mt_command_find_recording(&entry, pid, &process, err);
 	if (status < 0)
 		return status;
 	target.session = entry.name;
@@ -145,9 +144,66 @@ static int run(const struct mt_arguments *a, struct mt_err *err)
 	return status;
 }
 
+/* ---- a trace --------------------------------------------------------------------------------- */
+
+static int check_trace(const struct mt_verdicts *v, const char *path, struct mt_err *err)
+{
+	if (!v)
+		return mt_fail(err, -ENODATA,
+			"%s: the recording has no leak check, so nobody knows what held its "
+			"blocks; record the program with --leak-check, or give the number of a "
+			"process that is being recorded",
+			path);
+	if (!v->at_end)
+		return mt_fail(err, -ENODATA,
+			"%s: its leak check was made while the program ran, and tells what is "
+			"lost, but not what held the other blocks; record the program with "
+			"--leak-check",
+			path);
+	return v->way_count
+		? 0
+		: mt_fail(err, -ENODATA,
+			"%s: the leak check tells what is lost, but not what held the "
+			"other blocks: there were none, or more than %u",
+			path, MT_VERDICT_WAYS_MOST);
+}
+
+static int run_on_trace(const struct mt_arguments *a, struct mt_err *err)
+{
+	const char *path = a->operands[0];
+	struct mt_open_options how = {0};
+	struct mt_recording *r = mt_recording_open(path, &how, err);
+	struct mt_leakcheck c = {0};
+	int status = r ? check_trace(r->now.profile->verdicts, path, err) : err->code;
+
+	if (status >= 0)
+		mt_recording_complete_names(r, &how, NULL, err);
+	if (status >= 0) {
+		struct mt_source source = {.profile = r->now.profile,
+			.symbols = r->now.symbols,
+			.reader = r->now.reader};
+
+		status = mt_leakcheck_of_ways(&c, &source, r->now.profile->verdicts, err);
+	}
+	if (status >= 0)
+		status = answer(a, &c, r, err);
+	mt_leakcheck_free(&c);
+	mt_recording_free(r);
+	return status;
+}
+
+static int run(const struct mt_arguments *a, struct mt_err *err)
+{
+	pid_t pid;
+
+	return mt_command_is_process(a->operands[0], &pid)
+		? run_on_process(a, pid, err)
+		: run_on_trace(a, err);
+}
+
 const struct mt_command mt_command_holders = {
 	.name = "holders",
-	.operands = "PID ADDRESS|GROUP",
+	.operands = "PID|TRACE ADDRESS|GROUP",
 	.words = "show what holds a block, and what it retains",
 	.description =
 		"Shows on which way the program reaches a block of the heap: the root, which is a "
@@ -158,7 +214,9 @@ const struct mt_command mt_command_holders = {
 		"Retained is what would be unreachable if the block, or all blocks of the group, "
 		"were gone: these blocks, and all to which no other way leads.\n\n"
 		"The process must be recorded. It is looked at as by leak-check, whose verdicts "
-		"are then known of the recording as well.",
+		"are then known of the recording as well.\n\n"
+		"A trace tells what held the blocks at the end of the program if it was recorded "
+		"with --leak-check, but not what they retained.",
 	.examples = "memtui holders $(pidof server) 0x5581d1c0a2b0\tshow what holds this block\n"
 		    "memtui holders --count 5 4711 17\tshow what holds five blocks of a group\n"
 		    "memtui holders --format json 4711 17\tthe same of one block, for a script\n",
