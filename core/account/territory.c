@@ -10,7 +10,7 @@
 
 #define LIBRARY_NAME "/libmemtui.so"
 #define CHUNK_HEADER 16u      /* bytes of a chunk of glibc's before its block */
-#define HEAPS_MOST 65536u     /* headers looked at */
+#define HEAPS_MOST 4096u      /* places for headers that are looked at in a mapping */
 #define GUARD_MOST (1u << 20) /* bytes of the pages below a stack */
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -136,26 +136,27 @@ static void find_own(struct mt_territory *t)
 	mt_zones_arrange(&t->layers[MT_LAYER_OWN]);
 }
 
+static void find_arenas_in(struct mt_territory *t, const struct mt_smap *m)
+{
+	uint64_t align = MT_GLIBC_HEAP_ALIGN, at = (m->low + align - 1) & ~(align - 1);
+	struct mt_glibc_heap heap;
+
+	for (uint32_t looks = 0; at >= m->low && at < m->high && looks < HEAPS_MOST;
+		at += align, looks++) {
+		if (!mt_glibc_heap_read(t->thread, at, m->high, &heap))
+			continue;
+		mt_zones_add(&t->layers[MT_LAYER_MALLOC], at, at + heap.size, t->malloc);
+		t->account->rows[t->malloc].count++;
+	}
+}
+
 static void find_arenas(struct mt_territory *t)
 {
-	uint32_t looks = 0;
-
 	for (uint32_t i = 0; i < t->smaps.count; i++) {
 		const struct mt_smap *m = &t->smaps.items[i];
-		uint64_t align = MT_GLIBC_HEAP_ALIGN, at = (m->low + align - 1) & ~(align - 1);
-		struct mt_glibc_heap heap;
 
-		if (!is_anonymous(m) || !m->is_writable || m->is_shared || at < m->low)
-			continue;
-		for (; at < m->high && looks < HEAPS_MOST; at += align, looks++) {
-			if (mt_glibc_heap_read(t->thread, at, m->high, &heap)) {
-				mt_zones_add(&t->layers[MT_LAYER_MALLOC], at, at + heap.size,
-					t->malloc);
-				t->account->rows[t->malloc].count++;
-			}
-			if (m->high - at <= align)
-				break;
-		}
+		if (is_anonymous(m) && m->is_writable && !m->is_shared)
+			find_arenas_in(t, m);
 	}
 	mt_zones_arrange(&t->layers[MT_LAYER_MALLOC]);
 }

@@ -182,7 +182,10 @@ static void put_notes(const struct account_report *r)
 	}
 	if (a->changed) {
 		mt_report_number(n, r->report, MT_UNIT_BYTES, a->changed);
-		fprintf(out, "%s came or went while the pages were read\n", n);
+		fprintf(out,
+			"%s cannot be told for certain: pages came or went while they were read, "
+			"or are pages of zeroes that other processes have, too\n",
+			n);
 	}
 }
 

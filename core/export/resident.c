@@ -38,6 +38,12 @@ bool mt_resident_words(char out[MT_RESIDENT_LEN], const struct mt_profile *p, bo
 	beside = resident - heap;
 	mt_number_size(numbers[0], heap);
 	mt_number_size(numbers[1], resident);
+	if (live && info->pid) {
+		snprintf(out, MT_RESIDENT_LEN,
+			"The heap holds %s of %s resident; 'memtui memory %u' shows the rest.",
+			numbers[0], numbers[1], info->pid);
+		return true;
+	}
 	snprintf(out, MT_RESIDENT_LEN, "The heap %s %s%s of %s resident; %s.",
 		live ? "holds" : "held", live ? "" : "at most ", numbers[0], numbers[1],
 		info->arena_resident_bytes > heap && info->arena_resident_bytes - heap > beside / 2

@@ -85,6 +85,49 @@ begin env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$tmp/alone.mem" ./truth mapped -
 say "a program that records itself" "$(account truth truth.txt unexplained 5)"
 ends
 
+gcc -O1 -g -fno-builtin -pthread -o leaderless "$here/leaderless.c"
+begin "$memtui" record -f -o l.dat -- ./leaderless leaderless
+say "its first thread has ended" "$("$memtui" memory --format json "$process" >account.json 2>memory.err || cat memory.err
+	python3 -c 'import json
+b = [r["bytes"] for r in json.load(open("account.json"))["rows"] if r["what"] == "heap_blocks"]
+if len(b) != 1 or not 20 << 20 <= b[0] < 21 << 20: print(b)' 2>&1)"
+ends
+
+# ---- a process that goes on: the table still adds up ----
+cat >busy.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <poll.h>
+int main(void)
+{
+	struct pollfd in = {0, POLLIN, 0};
+	puts("ready");
+	fflush(stdout);
+	while (!poll(&in, 1, 0)) {
+		char *block = memset(malloc(3 << 20), 1, 3 << 20), *small = memset(malloc(90000), 1, 90000);
+		char *map = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(map, 1, 1 << 20);
+		free(block);
+		free(small);
+		munmap(map, 2 << 20);
+	}
+	return 0;
+}
+C
+gcc -O1 -fno-builtin -o busy busy.c
+begin "$memtui" record -f -o b.dat -- ./busy busy
+say "a process that goes on" "$(for i in 1 2 3 4 5 6 7 8; do
+	"$memtui" memory --format json "$process" 2>&1 | python3 -c 'import json, sys
+a = json.load(sys.stdin)
+if sum(r["bytes"] for r in a["rows"]) != a["rss_bytes"]: print("rows do not add up")
+for r in a["rows"]:
+    parts = sum(r[k + "_bytes"] for k in ("private_dirty", "private_clean", "shared_dirty", "shared_clean"))
+    if parts != r["bytes"] or r["bytes"] > 1 << 40: print(r)' 2>&1
+done)"
+ends
+
 # ---- who has no memory that can be told ----
 refused() { # NAME STATUS WORDS PID: one sentence on stderr
 	local name=$1 status=$2 words=$3
