@@ -14,6 +14,9 @@
 /* The mean distance between successes in bytes, T, is between these. */
 #define MT_SAMPLER_LEAST 1024u
 #define MT_SAMPLER_MOST (1ull << 36)
+/* Where one of so many calls is drawn, each counts as so many bytes, whatever its size. */
+#define MT_SAMPLER_EVERY_MOST 1000000u
+#define MT_SAMPLER_CALL 65536u
 
 struct mt_sampler {
 	/* Bytes to the next success, as far as one block may take them: never more than the size

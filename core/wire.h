@@ -416,6 +416,7 @@ enum mt_counter {
 #define MT_SEGMENT_NO_FOLLOW 32u   /* what is executed gets the environment that it was given */
 #define MT_SEGMENT_WAIT 64u        /* a full ring waits for as long as the recorder lives */
 #define MT_SEGMENT_LEAK_CHECK 128u /* the end of the program waits until it was looked at */
+#define MT_SEGMENT_CALLS 256u      /* samples are of calls: each counts as MT_SAMPLER_CALL bytes */
 
 /* What the program itself had said of pauses before it was forked, unless a person has said
  * something since: it holds in place of what R says. */

@@ -65,7 +65,7 @@ int mt_known_of(struct mt_known *k, const struct mt_source *source, struct mt_er
 	separate(k);
 	mt_mapped_by_program(&k->maps, source->profile);
 	k->is_glibc = source->profile->info.usable_rule == MT_USABLE_GLIBC;
-	k->is_sampled = source->profile->info.sample_bytes;
+	k->is_sampled = mt_info_is_sampled(&source->profile->info);
 	k->begins_within = mt_info_begins_within(&source->profile->info);
 	return 0;
 }

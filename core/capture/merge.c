@@ -518,7 +518,8 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 		return;
 	m->slack_at = now;
 	/* what sampled blocks have beyond what was asked for is that of these alone */
-	info->usable_rule = rule <= MT_USABLE_ALWAYS && !info->sample_bytes ? rule : MT_USABLE_NONE;
+	info->usable_rule =
+		rule <= MT_USABLE_ALWAYS && !mt_info_is_sampled(info) ? rule : MT_USABLE_NONE;
 	info->slack_bytes = mt_slack_sum(&m->slack, &m->live, m->model->profile, m->segment);
 }
 

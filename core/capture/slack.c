@@ -77,7 +77,7 @@ uint64_t mt_slack_sum(const struct mt_slack *s, struct mt_live_table *m, const s
 	uint64_t sum = 0;
 	uint32_t count;
 
-	if (p->info.sample_bytes)
+	if (mt_info_is_sampled(&p->info))
 		return 0;
 	while ((count = mt_live_table_slice(m, &walk, blocks, SLICE))) {
 		for (uint32_t i = 0; i < count; i++)

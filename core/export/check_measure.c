@@ -12,8 +12,8 @@
 
 static bool is_sampled(const struct mt_report *report)
 {
-	return report->profile->info.sample_bytes
-		|| (report->baseline && report->baseline->profile->info.sample_bytes);
+	return mt_info_is_sampled(&report->profile->info)
+		|| (report->baseline && mt_info_is_sampled(&report->baseline->profile->info));
 }
 
 static bool leaves_out(const struct mt_report *report)
@@ -192,9 +192,9 @@ static const double expected_most[MT_SAMPLES_FEW] = {3.69, 5.58, 7.23, 8.77, 10.
 
 /* Of a sampled recording: the interval that holds the truth in 95 of 100 cases. That blocks of so
  * many bytes leave no sample has the probability exp(-bytes/T), whatever their sizes: so few
- * samples still bound the bytes from above, but not the blocks. */
-static void bound(struct mt_check_value *v, double error, uint64_t samples, uint64_t interval,
-	bool bytes)
+ * samples still bound the bytes from above, but not the blocks; where allocations are drawn, the
+ * blocks alone. interval: T of what is bounded; 0: it is not. */
+static void bound(struct mt_check_value *v, double error, uint64_t samples, uint64_t interval)
 {
 	if (error >= 0 && samples >= MT_SAMPLES_FEW) {
 		uint64_t reach = (uint64_t)(INTERVAL_95 * error) + (error > 0);
@@ -204,7 +204,7 @@ static void bound(struct mt_check_value *v, double error, uint64_t samples, uint
 		return;
 	}
 	v->least = 0;
-	v->most = bytes && samples < MT_SAMPLES_FEW
+	v->most = interval && samples < MT_SAMPLES_FEW
 		? more(v->most, (uint64_t)(expected_most[samples] * (double)interval))
 		: UINT64_MAX;
 }
@@ -229,7 +229,7 @@ static void doubt_samples(struct mt_judged *j, const struct mt_report *report)
 			report->baseline ? -1 : mt_metric_error(p, sum, sampled[i].metric),
 			report->baseline ? UINT64_MAX
 					 : mt_metric_samples(p, sum, sampled[i].metric),
-			p->info.sample_bytes, sampled[i].bytes);
+			sampled[i].bytes ? p->info.sample_bytes : p->info.sample_every);
 }
 
 bool mt_check_is_incomplete(const struct mt_report *report)

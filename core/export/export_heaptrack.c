@@ -452,7 +452,7 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 	if (!report->source || !report->source->reader)
 		return mt_fail(err, -ENODATA,
 			"the trace contains no events, which a heaptrack file consists of");
-	if (mt_report_whole(report)->info.sample_bytes)
+	if (mt_info_is_sampled(&mt_report_whole(report)->info))
 		return mt_fail(err, -ENOTSUP,
 			"the recording is sampled: a heaptrack file consists of all blocks; export "
 			"to pprof or a flame graph, which hold totals");

@@ -342,7 +342,7 @@ static void bound(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report,
 
 static bool is_sampled(const struct mt_report *report)
 {
-	return report->source->profile->info.sample_bytes;
+	return mt_info_is_sampled(&report->source->profile->info);
 }
 
 /* A sum over the blocks of a bucket, with its error if it is of samples. */

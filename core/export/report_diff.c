@@ -95,7 +95,8 @@ static void signed_number(char out[MT_METRIC_LEN], const struct sides *sides, en
 {
 	const struct mt_report *report = sides->a;
 
-	if (sides->a->profile->info.sample_bytes || sides->b->profile->info.sample_bytes)
+	if (mt_info_is_sampled(&sides->a->profile->info)
+		|| mt_info_is_sampled(&sides->b->profile->info))
 		*out++ = '~';
 	out[0] = value < 0 ? '-' : '+';
 	mt_report_number(out + 1, report, unit, value < 0 ? -(uint64_t)value : (uint64_t)value);

@@ -399,10 +399,10 @@ int mt_report_errors(const struct mt_report *report, struct mt_err *err)
 		return mt_fail(err, -ENODATA,
 			"the recording has only totals, no single allocations; use a trace with "
 			"events");
-	if (part.whole->info.sample_bytes)
+	if (mt_info_is_sampled(&part.whole->info))
 		return mt_fail(err, -ENOTSUP,
 			"the recording is sampled: of most blocks it has no allocation and no "
-			"free, so invalid frees are not known; record without --sample");
+			"free, so invalid frees are not known; record without --sample or --every");
 	if (mt_info_is_gated(&part.whole->info))
 		return mt_fail(err, -ENOTSUP,
 			"blocks of some sizes were not recorded, so a free that finds no block may "

@@ -262,9 +262,13 @@ static void error_json(struct mt_json *json, const struct mt_report_totals *tota
 	mt_json_real(json, error);
 }
 
-static void errors_json(struct mt_json *json, const struct mt_report_totals *totals)
+static void errors_json(struct mt_json *json, const struct mt_info *info,
+	const struct mt_report_totals *totals)
 {
-	mt_json_put_number(json, "sample_bytes", totals->sample_bytes);
+	if (info->sample_every)
+		mt_json_put_number(json, "sample_every", info->sample_every);
+	else
+		mt_json_put_number(json, "sample_bytes", info->sample_bytes);
 	mt_json_put_number(json, "samples", totals->errors.allocated.samples);
 #define X(name, words, unit) \
 	error_json(json, totals, #name, offsetof(struct mt_report_totals, name));
@@ -288,8 +292,8 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 #define X(name, words, unit) mt_json_put_number(json, #name, totals->name);
 	MT_REPORT_TOTALS(X)
 #undef X
-	if (totals->sample_bytes)
-		errors_json(json, totals);
+	if (mt_info_is_sampled(&profile->info))
+		errors_json(json, &profile->info, totals);
 	if (mt_info_is_gated(&profile->info)) {
 		mt_json_put_number(json, "record_min", profile->info.record_min);
 		mt_json_put_number(json, "record_max", profile->info.record_max);
@@ -548,7 +552,7 @@ static void put_gates(const struct mt_report *report)
 /* Of a sampled recording all are, but the number of groups. */
 static bool is_sampled(const struct mt_report_totals *totals, const char *words)
 {
-	return totals->sample_bytes && strcmp(words, "groups") != 0;
+	return totals->sampled && strcmp(words, "groups") != 0;
 }
 
 static void info_text(const struct mt_report *report, const struct mt_report_totals *totals)

@@ -145,7 +145,7 @@ static void line_text(const struct mt_report *report, const struct mt_report_tot
 	char allocations[MT_NUMBER_EXACT_LEN + 1] = "~", peak[MT_NUMBER_EXACT_LEN + 1] = "~";
 	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~", resident[MT_NUMBER_EXACT_LEN] = "-";
 	char process[16], parent[16];
-	bool sampled = totals->sample_bytes;
+	bool sampled = mt_info_is_sampled(info);
 	uint64_t resident_ns, resident_peak = mt_resident_peak(report->profile, &resident_ns);
 	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_CELL), *text;
 	uint32_t used;

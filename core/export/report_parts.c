@@ -509,17 +509,20 @@ void mt_report_images(const struct mt_report *report, const char *indent)
 
 void mt_report_sampling(const struct mt_report *report, const char *indent)
 {
-	uint64_t interval = mt_report_whole(report)->info.sample_bytes;
-	char size[MT_NUMBER_LEN];
+	const struct mt_info *info = &mt_report_whole(report)->info;
+	char of[MT_NUMBER_OF_LEN];
 
-	if (!interval)
+	if (!mt_info_is_sampled(info))
 		return;
-	mt_number_size(size, interval);
+	if (info->sample_every)
+		mt_number_of(of, info->sample_every, "allocation");
+	else
+		mt_number_size(of, info->sample_bytes);
 	fprintf(report->out,
 		"%ssampled, one in %s on average: sizes and counts are estimates (~) with their "
 		"standard errors (\302\261); peaks are biased upward; invalid frees, temporary "
 		"blocks and slack are not known\n",
-		indent, size);
+		indent, of);
 }
 
 void mt_report_losses(const struct mt_report *report, const char *indent)

@@ -193,7 +193,7 @@ static void draw_bar(char bar[BAR_WIDTH + 1], const struct stacked *s, uint32_t 
 static void put_number(char out[MT_METRIC_LEN], const struct stacked *s, uint64_t value)
 {
 	mt_report_estimate(out, s->report, unit_of(s->report), value,
-		mt_report_whole(s->report)->info.sample_bytes, UINT64_MAX, -1);
+		mt_info_is_sampled(&mt_report_whole(s->report)->info), UINT64_MAX, -1);
 }
 
 static void print_bars(const struct stacked *s)

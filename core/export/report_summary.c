@@ -48,10 +48,10 @@ static void put_calls(const struct mt_report *report)
 
 	if (!info->reallocations || mt_report_is_filtered(report))
 		return;
-	mt_report_estimate(n[0], report, MT_UNIT_COUNT, info->allocations, info->sample_bytes,
+	mt_report_estimate(n[0], report, MT_UNIT_COUNT, info->allocations, mt_info_is_sampled(info),
 		UINT64_MAX, -1);
-	mt_report_estimate(n[1], report, MT_UNIT_COUNT, info->reallocations, info->sample_bytes,
-		UINT64_MAX, -1);
+	mt_report_estimate(n[1], report, MT_UNIT_COUNT, info->reallocations,
+		mt_info_is_sampled(info), UINT64_MAX, -1);
 	fprintf(report->out, " (%s %s, %s %s)", n[0], MT_PLURAL(n[0], "allocation"), n[1],
 		MT_PLURAL(n[1], "reallocation"));
 }
@@ -63,7 +63,7 @@ static void put_peak(char out[MT_METRIC_LEN], const struct mt_report *report,
 	bool all = !mt_report_is_filtered(report);
 
 	mt_report_estimate(out, report, MT_UNIT_BYTES, mt_report_heap_peak(report),
-		mt_report_whole(report)->info.sample_bytes != 0,
+		mt_info_is_sampled(&mt_report_whole(report)->info),
 		mt_metric_samples(report->profile, sum, MT_METRIC_AT_PEAK_SIZE),
 		all ? mt_metric_error(report->profile, sum, MT_METRIC_AT_PEAK_SIZE) : -1);
 }

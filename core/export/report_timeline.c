@@ -23,7 +23,7 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 
 	mt_json_open(&json, '{');
 	mt_json_put_seconds(&json, "history_from_seconds", report->profile->info.history_from_ns);
-	if (mt_report_whole(report)->info.sample_bytes)
+	if (mt_info_is_sampled(&mt_report_whole(report)->info))
 		mt_json_put_bool(&json, "estimated", true);
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
@@ -130,7 +130,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	const uint32_t columns = sizeof headings / sizeof *headings;
 	struct mt_table *table = mt_table_new(headings, numbers, columns);
 	char number[MT_METRIC_LEN], bar[BAR_WIDTH + 1];
-	bool sampled = mt_report_whole(report)->info.sample_bytes;
+	bool sampled = mt_info_is_sampled(&mt_report_whole(report)->info);
 	uint64_t most = 1, history_ns = report->profile->info.history_from_ns;
 
 	for (uint32_t i = 0; i < timeline->count; i++)

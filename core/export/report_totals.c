@@ -43,7 +43,7 @@ double mt_report_total_error(const struct mt_report_totals *t, size_t at, uint64
 	double variance;
 
 	*samples = e->allocated.samples;
-	if (!t->sample_bytes)
+	if (!t->sampled)
 		return -1;
 	switch (at) {
 	case offsetof(struct mt_report_totals, allocations):
@@ -80,7 +80,7 @@ static void add_errors(struct mt_report_totals *totals, const struct mt_profile 
 {
 	const struct mt_estimates *e = mt_metric_estimates(p, &groups->sum);
 
-	totals->sample_bytes = p->info.sample_bytes;
+	totals->sampled = mt_info_is_sampled(&p->info);
 	totals->errors = e ? *e : (struct mt_estimates){0};
 }
 
@@ -103,7 +103,7 @@ int mt_report_totals(struct mt_report_totals *totals, const struct mt_report *re
 		.groups = report->profile->group_count,
 		.estimated = mt_report_estimated_groups(report->profile) > 0,
 	};
-	if (!mt_report_is_filtered(report) && !info->sample_bytes)
+	if (!mt_report_is_filtered(report) && !mt_info_is_sampled(info))
 		return 0;
 	struct mt_selection selection = {0};
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter,

@@ -19,7 +19,7 @@ struct mt_report_totals {
 	bool calls_estimated;
 	/* of a sampled recording, else zeroes */
 	struct mt_estimates errors;
-	uint64_t sample_bytes;
+	bool sampled;
 };
 #define MT_REPORT_TOTALS(X) \
 	X(allocations, "allocations", MT_UNIT_COUNT) \

@@ -48,10 +48,10 @@ static int judge(struct mt_leakcheck *c, const struct mt_recording *r,
 		.symbols = r->now.symbols,
 		.reader = r->now.reader};
 
-	if (source.profile->info.sample_bytes)
+	if (mt_info_is_sampled(&source.profile->info))
 		return mt_fail(err, -ENOTSUP,
 			"the recording is sampled: most blocks of the process are not known, so "
-			"what they point to is not either; record without --sample");
+			"what they point to is not either; record without --sample or --every");
 	if (mt_info_is_gated(&source.profile->info))
 		return mt_fail(err, -ENOTSUP,
 			"blocks of some sizes are not recorded, so what they point to is not "

@@ -131,6 +131,7 @@ static const struct mt_named process_fields[] = {
 	FIELD(clock, UINT32_MAX),
 	FIELD(usable_rule, MT_USABLE_ALWAYS),
 	FIELD(sample_bytes, MT_SAMPLER_MOST),
+	FIELD(sample_every, MT_SAMPLER_EVERY_MOST),
 	FIELD(record_min, UINT64_MAX),
 	FIELD(record_max, UINT64_MAX),
 	FIELD(page_bytes, UINT32_MAX),

@@ -133,10 +133,16 @@ static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
 #define MT_SUM_BYTES_MAX (1ull << 62)
 static inline bool mt_model_has_room(const struct mt_model *m, uint64_t size)
 {
-	/* no sampled block stands for more than its own bytes and those between two samples */
+	const struct mt_info *info = &m->profile->info;
+
+	/* no sampled block stands for more than its own bytes and those between two samples, or for
+	 * more than as many of its size */
+	if (__builtin_expect(info->sample_every != 0, 0)
+		&& size > MT_SUM_BYTES_MAX / 2 / info->sample_every)
+		return false;
 	return size <= MT_BLOCK_BYTES_MAX
-		&& m->profile->info.allocated_bytes
-		<= MT_SUM_BYTES_MAX - size - m->profile->info.sample_bytes;
+		&& info->allocated_bytes
+		<= MT_SUM_BYTES_MAX - size - info->sample_bytes - size * info->sample_every;
 }
 
 /* More is live than ever in this step. */
@@ -174,7 +180,7 @@ void mt_model_take_away_sampled(struct mt_model *, const struct mt_block *, uint
 void mt_model_free_sampled(struct mt_model *, const struct mt_block *, uint64_t time_ns);
 static inline bool mt_model_is_sampled(const struct mt_model *m)
 {
-	return __builtin_expect(m->profile->info.sample_bytes != 0, 0);
+	return __builtin_expect(mt_info_is_sampled(&m->profile->info), 0);
 }
 
 /* An allocation of a group that is to become live, or has been for a moment. It is not the group's

@@ -222,9 +222,9 @@ struct mt_info {
 	uint32_t
 		clock; /* that of the program's events: enum mt_clock of wire.h + 1; 0: not known */
 	uint32_t usable_rule; /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
-	/* mean number of bytes between samples: all sums over blocks of the heap are estimates; 0:
-	 * each block is recorded */
-	uint64_t sample_bytes;
+	/* mean number of bytes between samples, or of allocations: all sums over blocks of the heap
+	 * are estimates; both 0: each block is recorded */
+	uint64_t sample_bytes, sample_every;
 	/* only heap blocks of these sizes are recorded; 0: no bound */
 	uint64_t record_min, record_max;
 	/* The machine, as the tracer says in its segment's header; 0: not known. */
@@ -275,13 +275,17 @@ static inline uint64_t mt_info_libraries_begin(const struct mt_info *info)
 
 /* Whether blocks are left out by their sizes; and whether some are for any reason, so what came
  * between two events, and what a free that finds no block means, is not known. */
+static inline bool mt_info_is_sampled(const struct mt_info *info)
+{
+	return info->sample_bytes | info->sample_every;
+}
 static inline bool mt_info_is_gated(const struct mt_info *info)
 {
 	return info->record_min || info->record_max;
 }
 static inline bool mt_info_leaves_out(const struct mt_info *info)
 {
-	return info->sample_bytes || mt_info_is_gated(info);
+	return mt_info_is_sampled(info) || mt_info_is_gated(info);
 }
 
 /* Blocks that began and blocks that ended, as groups and the timeline count them: a reallocation of

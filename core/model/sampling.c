@@ -2,6 +2,7 @@
 
 #include "core/sampler.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TERMS 12 /* of the series, for an argument below 1/8: more than a double holds */
@@ -27,6 +28,12 @@ double mt_sampling_chance(uint64_t interval, uint64_t size)
 	return size >= mt_sampler_always(interval)
 		? 1
 		: one_less_exp((double)size / (double)interval);
+}
+
+/* A call is drawn with 1 - exp(-c/T), where c is what it counts: 1/every. */
+uint64_t mt_sampling_of_calls(uint64_t every)
+{
+	return (uint64_t)(MT_SAMPLER_CALL / -log1p(-1.0 / (double)every) + 0.5);
 }
 
 struct mt_weight mt_sampling_weigh(uint64_t interval, uint64_t number, uint64_t size)

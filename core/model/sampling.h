@@ -13,6 +13,8 @@ struct mt_weight {
  * rounded up or down at random by the block's number, so that the mean is 1/p. Bytes: size/p, to
  * the nearest. The same arguments give the same weight, on each machine. */
 struct mt_weight mt_sampling_weigh(uint64_t interval, uint64_t number, uint64_t size);
+/* The interval with which one of so many calls is drawn; each counts as MT_SAMPLER_CALL bytes. */
+uint64_t mt_sampling_of_calls(uint64_t every);
 /* The probability with which a block of this size is kept. */
 double mt_sampling_chance(uint64_t interval, uint64_t size);
 
@@ -21,10 +23,14 @@ double mt_sampling_chance(uint64_t interval, uint64_t size);
 static inline struct mt_weight mt_profile_weigh(const struct mt_profile *p, uint32_t group,
 	uint64_t number, uint64_t size)
 {
-	if (__builtin_expect(!p->info.sample_bytes, 1) || group >= p->group_count
+	if (__builtin_expect(!mt_info_is_sampled(&p->info), 1) || group >= p->group_count
 		|| mt_profile_function(p, mt_profile_group_function(p, group))->domain
 			!= MT_DOMAIN_HEAP)
 		return (struct mt_weight){1, size};
+	if (p->info.sample_every)
+		return (struct mt_weight){p->info.sample_every,
+			size <= UINT64_MAX / p->info.sample_every ? p->info.sample_every * size
+								  : UINT64_MAX};
 	return mt_sampling_weigh(p->info.sample_bytes, number, size);
 }
 

@@ -205,7 +205,7 @@ bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_
 	mt_varint_add(b, count);
 	mt_varint_add(b, last);
 	add_groups(b, p->groups + from, count);
-	if (p->info.sample_bytes)
+	if (mt_info_is_sampled(&p->info))
 		add_estimates(b, p, from, count);
 	if (last)
 		add_end(b, p);
@@ -240,7 +240,7 @@ const char *mt_totals_read(struct mt_profile *p, unsigned version, const struct 
 		|| last != (from + count == p->group_count))
 		return "its groups differ from the defined ones";
 	get_groups(&c, p->groups + from, (uint32_t)count);
-	if (p->info.sample_bytes)
+	if (mt_info_is_sampled(&p->info))
 		get_estimates(&c, p, from, (uint32_t)count);
 	if (c.bad || !groups_plausible(p->groups + from, (uint32_t)count))
 		return "a group's totals contradict each other";

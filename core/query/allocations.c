@@ -267,7 +267,7 @@ static void count_in(struct mt_bucket *bucket, const struct counter *c,
 	bucket->live_count += live ? w.blocks : 0;
 	bucket->live_bytes += live ? w.bytes : 0;
 	bucket->temporary_count += !live && a->between <= c->threshold;
-	if (!c->profile->info.sample_bytes)
+	if (!mt_info_is_sampled(&c->profile->info))
 		return;
 	mt_estimate_add(&bucket->error.allocated, &w, a->size);
 	if (live)

@@ -101,7 +101,7 @@ static void add_share(struct mt_profile *p, const struct mt_checkpoint_block *b)
 
 	p->groups[b->group].at_peak_count += w.blocks;
 	p->groups[b->group].at_peak_bytes += w.bytes;
-	if (p->info.sample_bytes)
+	if (mt_info_is_sampled(&p->info))
 		mt_estimate_add(&mt_profile_estimates(p, b->group)->at_peak, &w, b->size);
 }
 

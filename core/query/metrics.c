@@ -227,7 +227,7 @@ const struct mt_estimates *mt_metric_estimates(const struct mt_profile *p,
 {
 	size_t at = mt_profile_has_group(p, group) ? (size_t)(group - p->groups) : SIZE_MAX;
 
-	if (!p->info.sample_bytes)
+	if (!mt_info_is_sampled(&p->info))
 		return NULL;
 	if (at != SIZE_MAX)
 		return at < p->estimate_count ? &p->estimates[at] : NULL;
@@ -259,7 +259,7 @@ bool mt_metric_has_errors(const struct mt_profile *p, enum mt_metric metric)
 	case MT_METRIC_LEAKED_SIZE:
 	case MT_METRIC_LEAKED_COUNT:
 	case MT_METRIC_AT_PEAK_SIZE:
-	case MT_METRIC_AT_PEAK_COUNT: return p->info.sample_bytes != 0;
+	case MT_METRIC_AT_PEAK_COUNT: return mt_info_is_sampled(&p->info);
 	default: return own_column(p, metric) && own_column(p, metric)->variances;
 	}
 }
@@ -280,7 +280,8 @@ static bool is_sampled(const struct mt_profile *p, const struct mt_group *group,
 	const struct mt_group_column *column = mt_metric_info(p, metric);
 	const struct mt_estimates *e = mt_metric_estimates(p, group);
 
-	if (!p->info.sample_bytes || column->unit == MT_UNIT_TIME || metric == MT_METRIC_SUSPECT)
+	if (!mt_info_is_sampled(&p->info) || column->unit == MT_UNIT_TIME
+		|| metric == MT_METRIC_SUSPECT)
 		return false;
 	return !e || e->allocated.blocks > 0 || e->allocated.bytes > 0;
 }

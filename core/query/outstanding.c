@@ -23,7 +23,7 @@ static int add(void *context, const struct mt_allocation *a)
 	sum->recorded++;
 	sum->count += w.blocks;
 	sum->bytes += w.bytes;
-	if (c->profile->info.sample_bytes)
+	if (mt_info_is_sampled(&c->profile->info))
 		mt_estimate_add(&sum->error, &w, a->size);
 	if (!c->blocks)
 		return 0;

@@ -32,7 +32,7 @@ static int count(void *context, const struct mt_allocation *a)
 	sum->live_bytes += live ? w.bytes : 0;
 	c->late[a->thread].count += late ? w.blocks : 0;
 	c->late[a->thread].bytes += late ? w.bytes : 0;
-	if (c->whole->info.sample_bytes) {
+	if (mt_info_is_sampled(&c->whole->info)) {
 		struct mt_estimates *e = mt_profile_estimates(c->errors, a->thread);
 
 		mt_estimate_add(&e->allocated, &w, a->size);
@@ -82,6 +82,7 @@ int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source,
 		.estimates = errors.estimates,
 		.estimate_count = errors.estimate_count,
 		.info = {.sample_bytes = source->profile->info.sample_bytes,
+			.sample_every = source->profile->info.sample_every,
 			.record_min = source->profile->info.record_min,
 			.record_max = source->profile->info.record_max}};
 

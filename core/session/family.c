@@ -209,7 +209,7 @@ void mt_family_describe(struct mt_session_process *out, const struct mt_profile 
 		.forked = i->origin == MT_ORIGIN_FORKED,
 		.failed = !mt_info_is_whole(i),
 		.stopped = i->stopped,
-		.sampled = i->sample_bytes != 0,
+		.sampled = mt_info_is_sampled(i),
 		.untraced = (uint32_t)i->forked_children,
 		.blind = own ? own->reason : MT_BLIND_NONE,
 		.start_unix_ns = i->start_unix_ns,

@@ -39,6 +39,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 		: offer->attached              ? MT_ORIGIN_ATTACHED
 					       : MT_ORIGIN_EXECUTED;
 	i->profile.info.sample_bytes = r->options->sample_bytes;
+	i->profile.info.sample_every = r->options->sample_every;
 	i->profile.info.record_min = r->options->record_min;
 	i->profile.info.record_max = r->options->record_max;
 	mt_image_add_arguments(i);

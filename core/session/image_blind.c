@@ -131,8 +131,9 @@ void mt_image_weigh_growth(struct mt_image *i, const struct mt_objects *objects)
 	uint32_t at;
 
 	/* what an allocator inside the program has from the system is not known */
-	if (p->info.patched || mt_info_is_gated(&p->info) || i->pauses || i->paused
-		|| !objects->data_bytes || unseen < GROWTH_LEAST + UNSAMPLED * p->info.sample_bytes
+	if (p->info.patched || mt_info_is_gated(&p->info) || p->info.sample_every || i->pauses
+		|| i->paused || !objects->data_bytes
+		|| unseen < GROWTH_LEAST + UNSAMPLED * p->info.sample_bytes
 		|| unseen <= p->info.peak_bytes || unseen <= i->unseen_bytes)
 		return;
 	i->unseen_bytes = unseen;

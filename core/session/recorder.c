@@ -1,5 +1,6 @@
 /* The recorder process: starts the program, drains its rings, completes the trace. */
 #include "core/base/thread.h"
+#include "core/model/sampling.h"
 #include "core/session/internal.h"
 #include "core/session/objects.h"
 #include "core/session/snapshot_file.h"
@@ -85,9 +86,11 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 			| (o->drop_when_full ? MT_SEGMENT_DROP : 0)
 			| (o->wait_when_full ? MT_SEGMENT_WAIT : 0)
 			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0)
-			| (o->at_end ? MT_SEGMENT_LEAK_CHECK : 0),
+			| (o->at_end ? MT_SEGMENT_LEAK_CHECK : 0)
+			| (o->sample_every ? MT_SEGMENT_CALLS : 0),
 		.paused = atomic_load(&r->paused),
-		.sample_bytes = o->sample_bytes,
+		.sample_bytes =
+			o->sample_every ? mt_sampling_of_calls(o->sample_every) : o->sample_bytes,
 		.record_min = o->record_min,
 		.record_max = o->record_max,
 	};
@@ -96,10 +99,10 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, int fd, struct mt_
 	memcpy(options.signals, o->signals, sizeof options.signals);
 	getrlimit(RLIMIT_FSIZE, &file);
 	options.file_limit = file.rlim_cur;
-	if (o->sample_bytes
+	if (options.sample_bytes
 		&& getrandom(&options.sample_seed, sizeof options.sample_seed, 0)
 			!= sizeof options.sample_seed)
-		return mt_fail(err, -EIO, "cannot get a random number for --sample: %s",
+		return mt_fail(err, -EIO, "cannot get a random number for samples: %s",
 			strerror(errno));
 	return mt_segment_create_in(s, fd, &options, &r->alive, err);
 }

@@ -35,10 +35,11 @@ struct mt_session_options {
 	void *at_end_context;
 	/* functions of another allocator (core/session/named.h); NULL: none are named */
 	const char *allocator_functions;
-	bool no_follow;        /* executed programs get the environment that they are given */
-	bool drop_when_full;   /* do not wait for the recorder */
-	bool wait_when_full;   /* also while it stands still; neither: for 0.2 s then */
-	uint64_t sample_bytes; /* mean number of bytes between samples; 0: records each block */
+	bool no_follow;      /* executed programs get the environment that they are given */
+	bool drop_when_full; /* do not wait for the recorder */
+	bool wait_when_full; /* also while it stands still; neither: for 0.2 s then */
+	/* mean number of bytes between samples, or of allocations; 0: records each block */
+	uint64_t sample_bytes, sample_every;
 	/* only blocks of these sizes are recorded; 0: no bound */
 	uint64_t record_min, record_max;
 	uint64_t duration_ns; /* stop recording after it; 0: never */

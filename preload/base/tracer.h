@@ -174,6 +174,7 @@ struct mt_tracer {
 	/* of the tracer's own memory beside the segment, as far as it is likely to be touched */
 	uint64_t private_bytes;
 	uint64_t sample_bytes, sample_seed; /* as in the segment's header */
+	uint64_t sample_call;               /* what each call counts as; 0: its size */
 	uint64_t gate_least, gate_span;     /* sizes that are recorded: least to least + span */
 	int (*backtrace)(void **, int);     /* in check mode; NULL: there is none */
 	uint64_t other_start, other_end;    /* the module of the unwinder that it uses */

@@ -30,6 +30,7 @@ bool mt_samples_start(const struct mt_wire_header *copy)
 	}
 	mt_tracer.sample_bytes = interval;
 	mt_tracer.sample_seed = copy->sample_seed;
+	mt_tracer.sample_call = copy->flags & MT_SEGMENT_CALLS ? MT_SAMPLER_CALL : 0;
 	mt_tracer.gate_least = copy->record_min;
 	mt_tracer.gate_span = most - copy->record_min;
 	mt_tracer.samples = table;
@@ -54,7 +55,7 @@ bool mt_samples_draws(struct mt_thread_state *t, uint64_t size)
 	if (mt_unlikely(!t->sampler.always))
 		mt_sampler_begin(&t->sampler, mt_tracer.sample_bytes,
 			mt_sampler_mix(mt_tracer.sample_seed + t->index));
-	return mt_sampler_keeps(&t->sampler, size);
+	return mt_sampler_keeps(&t->sampler, mt_samples_size(size));
 }
 
 bool mt_samples_keeps(struct mt_thread_state *t, uint64_t address, uint64_t size)

@@ -29,6 +29,11 @@ struct mt_samples {
 bool mt_samples_start(const struct mt_wire_header *copy);
 /* Unmaps it: no thread is in a hook any more. */
 void mt_samples_free(void);
+/* What an allocation counts as when samples are drawn. */
+static MT_INLINE uint64_t mt_samples_size(uint64_t size)
+{
+	return mt_tracer.sample_call ? mt_tracer.sample_call : size;
+}
 /* Of sizes that are not recorded. */
 static MT_INLINE bool mt_samples_leave_out(uint64_t size)
 {

@@ -96,7 +96,7 @@ static MT_INLINE bool mt_event_passes(struct mt_thread_state *t, const struct mt
 		|| mt_unlikely(!mt_load(mt_tracer.running)))
 		return false;
 	return mt_samples_leave_out(size) ? mt_event_leaves_out(t, entry, size)
-					  : mt_sampler_passes(&t->sampler, size);
+					  : mt_sampler_passes(&t->sampler, mt_samples_size(size));
 }
 
 /* The same of a free. */

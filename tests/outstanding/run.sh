@@ -298,7 +298,7 @@ refused 2 "invalid count '0'" running.dat 1 0
 refused 2 "invalid count '2.5'" running.dat 1 2.5
 refused 2 "extra argument '9'" running.dat 1 2 9
 refused 2 "--combined-only and --show-allocs exclude each other" -a --combined-only running.dat
-refused 2 "--sample-rate: memtui records every allocation" -s 10 running.dat
+refused 2 "--sample-rate: a trace holds what was recorded" -s 10 running.dat
 refused 2 "a trace holds what was recorded" -O libc.so.6 running.dat
 refused 2 "--output: only with --command" --output x.dat running.dat
 refused 2 "has no option -y" -y running.dat

@@ -6,6 +6,8 @@ import math
 import sys
 
 info, groups = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+# one sample of so many allocations, or in so many bytes
+every, interval = info.get('sample_every', 0), info.get('sample_bytes', 0)
 bad = []
 
 
@@ -27,7 +29,7 @@ for line in open(sys.argv[3]):
     truth = [int(t) for t in truth]
     all_of = [g['all'] for g in groups if any(f['function'].startswith(name) for f in g['backtrace'])]
     if not all_of:
-        if truth[1] > 30 * info['sample_bytes']:
+        if truth[0] > 30 * every if every else truth[1] > 30 * interval:
             bad.append(f'{name}: no group')
         continue
     for what, want in zip(('allocated_count', 'size', 'leaked_count', 'leaked_size'), truth):
@@ -40,7 +42,7 @@ for line in open(sys.argv[3]):
                 bad.append(f'{name}: {what} is {estimate}, not 0')
             continue
         number(name, what, want, estimate, error, samples)
-    sure = truth[1] == truth[0] * 10485760 and 10485760 > 5 * info['sample_bytes']
+    sure = not every and truth[1] == truth[0] * 10485760 and 10485760 > 5 * interval
     if sure and [all_of[0][w] for w in ('allocated_count', 'size')] != truth[:2]:
         bad.append(f'{name}: {all_of[0]}')
 if info['lost_events'] or info['unknown_frees'] or info['implied_frees']:

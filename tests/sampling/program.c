@@ -86,8 +86,8 @@ static void run_threads(int count, long n)
 	tell("site_small", count * n + 39199, (count * n + 39199) * 80, 0, 0);
 }
 
-/* Grows step by step, and fails once: the block lives on. */
-static void run_realloc(long n)
+/* Grows step by step; fails: and fails once, where the block lives on. */
+static void run_realloc(long n, int fails)
 {
 	struct rlimit limit = {1ul << 30, 1ul << 30};
 	long bytes = 0;
@@ -102,7 +102,7 @@ static void run_realloc(long n)
 		kept[i] = p;
 	}
 	setrlimit(RLIMIT_AS, &limit);
-	for (long i = 0; i < n; i++)
+	for (long i = 0; fails && i < n; i++)
 		if (site_realloc(kept[i], 1ul << 40))
 			abort();
 	/* half of them end in a realloc to 0 */
@@ -160,7 +160,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "threads")) {
 		run_threads(4, n / 4);
 	} else if (!strcmp(mode, "realloc")) {
-		run_realloc(n / 50);
+		run_realloc(n / 50, 1);
+	} else if (!strcmp(mode, "grow")) {
+		run_realloc(n / 50, 0);
 	} else if (!strcmp(mode, "fork")) {
 		run_fork(n);
 	} else {

@@ -18,10 +18,12 @@ refused() { # NAME PATTERN STATUS COMMAND...
 	say "$name" "$why"
 }
 # sampled NAME SIZE PROGRAM ARGUMENT...
-sampled() {
-	local name=$1 size=$2
+sampled() { sampled_by "$1" "--sample=$2" "${@:3}"; }
+# sampled_by NAME OPTION PROGRAM ARGUMENT...
+sampled_by() {
+	local name=$1 option=$2
 	shift 2
-	timeout 100 "$memtui" record --force --sample "$size" -o "$name.trace" "$@" >truth 2>err ||
+	timeout 100 "$memtui" record --force "$option" -o "$name.trace" "$@" >truth 2>err ||
 		{ not_ok "$name" "status $?: $(tail -n 1 err)"; return; }
 	compare "$name" "$name.trace"
 }
@@ -39,6 +41,33 @@ echo 'site_small 1000000 80000000 0 0' >truth
 compare 'a forked child' fork.trace.[0-9]*
 say 'frees in a forked child' "$(is "$(field fork.trace.[0-9]* inherited_frees)" 0)"
 sampled operators 16k ./operators
+
+# ---- one of N allocations ----
+sampled_by 'every 100 frees' --every=100 ./program frees
+sampled_by 'every 50 leaks' --every=50 ./program leaks
+cp info.json every.json
+sampled_by 'every 2 leaks' --every=2 ./program leaks 100000
+sampled_by 'every 30 reallocs' --every=30 ./program grow
+sampled_by 'every 100 threads' --every=100 ./program threads
+sampled_by 'every 1000 leaks' --every=1000 ./program leaks
+sampled_by 'every 20 operators' --every=20 ./operators
+say 'every N is said' "$(is "$(python3 -c 'import json; i = json.load(open("every.json")); print(i["sample_every"], "sample_bytes" in i)')" '50 False'
+	"$memtui" report 'every 50 leaks.trace' >report
+	grep -q 'sampled, one in 50 allocations on average: .* biased upward' report || grep sampled report
+	grep -q '^leaked     ~[0-9.]*M ±[0-9.]*% in ~' report || grep ^leaked report)"
+timeout 100 "$memtui" leaks -s 50 --output every.trace -- ./program leaks 200000 >truth 2>err
+grep '^site_' truth >truth.lines && mv truth.lines truth
+compare 'leaks -s' every.trace
+checked_every() { # NAME STATUS PATTERN OPTION...
+	local name=$1 status=$2 pattern=$3 why
+	shift 3
+	"$memtui" check "$@" >out 2>&1
+	why=$(is $? "$status")
+	grep -q -- "$pattern" out || why+="no $pattern in $(cat out)"
+	say "$name" "$why"
+}
+checked_every 'every: few samples bound the blocks' 0 '^PASS.*leaked' --max-leaked-count 1000 'every 100 frees.trace'
+checked_every 'every: but not the bytes' 1 '^UNKNOWN.*leaked' --max-leaked 1G 'every 100 frees.trace'
 
 # ---- a program that runs already ----
 if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ] && [ -z "$root" ]; then
@@ -128,6 +157,12 @@ checked 'temporary blocks' 1 '^UNKNOWN.*temporary' --max-temporary 1000000000 le
 refused 'an interval of 0' '--sample: 0 bytes are too few; give 1K or more' 2 "$memtui" record --sample 0 -o x.trace ./program frees
 refused 'too large an interval' '--sample: .* are too many; give 64G or less' 2 "$memtui" record --sample 1T -o x.trace ./program frees
 refused 'stacks of frees' '--sample: cannot be combined with --free-stacks' 2 "$memtui" record --sample 64k --free-stacks -o x.trace ./program frees
+refused 'bytes and allocations' '--sample and --every exclude each other' 2 \
+	"$memtui" record --sample 64k --every 10 -o x.trace ./program frees
+refused 'too many allocations' '--every' 2 "$memtui" record --every 1000001 -o x.trace ./program frees
+refused 'every and stacks of frees' '--every: cannot be combined with --free-stacks' 2 \
+	"$memtui" record --every 10 --free-stacks -o x.trace ./program frees
+refused 'leaks -s of a trace' '--sample-rate: a trace holds what was recorded' 2 "$memtui" leaks -s 10 leaks.trace
 refused 'invalid frees' 'the recording is sampled: .* invalid frees are not known' 1 "$memtui" errors leaks.trace
 refused "heaptrack's format" 'the recording is sampled: a heaptrack file consists of all blocks' 1 \
 	"$memtui" export --as heaptrack -o x.gz leaks.trace

@@ -11,6 +11,7 @@
 #include "core/model/model.h"
 #include "core/sampler.h"
 
+#define EVERY 20
 #define INTERVAL (64u << 10)
 #define ROUNDS 10000u
 #define GROUPS 6u
@@ -126,11 +127,12 @@ struct program {
 	uint8_t *groups;
 	double blocks[GROUPS + 1], bytes[GROUPS + 1]; /* the truth; the last: of all */
 	double expected[GROUPS + 1];                  /* samples */
+	uint64_t every; /* one of so many allocations is drawn; 0: bytes are */
 };
 
 static void add(struct program *p, uint32_t group, uint32_t size)
 {
-	double chance = mt_sampling_chance(INTERVAL, size);
+	double chance = p->every ? 1 / (double)p->every : mt_sampling_chance(INTERVAL, size);
 
 	p->sizes[p->count] = size;
 	p->groups[p->count++] = (uint8_t)group;
@@ -145,12 +147,13 @@ static void add(struct program *p, uint32_t group, uint32_t size)
 
 /* Small blocks, blocks about as large as the interval, some that are always kept, and a group that
  * is too small for an error. */
-static void make(struct program *p)
+static void make(struct program *p, uint64_t every)
 {
 	uint64_t random = 42;
 
 	*p = (struct program){.sizes = mt_alloc(40000 * sizeof(uint32_t)),
-		.groups = mt_alloc(40000)};
+		.groups = mt_alloc(40000),
+		.every = every};
 	for (int i = 0; i < 8000; i++) {
 		uint64_t r = mt_sampler_random(&random);
 
@@ -184,14 +187,15 @@ static void run(const struct program *p, struct mt_sampler *s, struct coverage *
 	struct mt_model model;
 
 	mt_profile_init(&profile);
-	profile.info.sample_bytes = INTERVAL;
+	profile.info.sample_every = p->every;
+	profile.info.sample_bytes = p->every ? 0 : INTERVAL;
 	mt_profile_add_thread(&profile, &(struct mt_thread){0});
 	for (uint32_t i = 0; i < GROUPS; i++)
 		mt_profile_add_group(&profile,
 			mt_profile_add_node(&profile, 0, MT_FUNCTION_MALLOC));
 	mt_model_init(&model, &profile);
 	for (uint32_t i = 0; i < p->count; i++)
-		if (keeps(s, p->sizes[i])) {
+		if (keeps(s, p->every ? MT_SAMPLER_CALL : p->sizes[i])) {
 			struct mt_block b = {.size = p->sizes[i],
 				.number = (*number)++,
 				.group = p->groups[i]};
@@ -220,16 +224,15 @@ static void run(const struct program *p, struct mt_sampler *s, struct coverage *
 	mt_profile_free(&profile);
 }
 
-static void test_coverage(void **state)
+static void cover(uint64_t every)
 {
 	struct coverage c[GROUPS + 1] = {{0}};
 	struct mt_sampler s;
 	struct program p;
 	uint64_t number = 0;
 
-	(void)state;
-	make(&p);
-	mt_sampler_begin(&s, INTERVAL, 2026);
+	make(&p, every);
+	mt_sampler_begin(&s, every ? mt_sampling_of_calls(every) : INTERVAL, 2026);
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		run(&p, &s, c, &number);
 	for (uint32_t i = 0; i <= GROUPS; i++) {
@@ -243,13 +246,50 @@ static void test_coverage(void **state)
 			mean_bytes);
 		if (p.expected[i] < 30)
 			continue;
-		assert_true(fabs(bytes - 95) <= 1);
+		/* where allocations are drawn, few of the largest blocks make most of all bytes */
+		assert_true(
+			every && i == GROUPS ? bytes > 91 && bytes < 96 : fabs(bytes - 95) <= 1);
 		/* few samples of the smallest blocks make most of such a count, and its error */
-		assert_true(i == MIXED ? blocks > 91 && blocks < 96 : fabs(blocks - 95) <= 1);
+		assert_true(
+			!every && i == MIXED ? blocks > 91 && blocks < 96 : fabs(blocks - 95) <= 1);
 		assert_true(fabs(mean_blocks - 1) <= 0.005 && fabs(mean_bytes - 1) <= 0.005);
 	}
 	free(p.sizes);
 	free(p.groups);
+}
+
+static void test_coverage(void **state)
+{
+	(void)state;
+	cover(0);
+}
+
+static void test_coverage_of_calls(void **state)
+{
+	(void)state;
+	cover(EVERY);
+}
+
+/* One of 2, and one of the most: as often as asked for, whatever the sizes. */
+static void test_calls(void **state)
+{
+	static const uint64_t all[] = {2, 3, 10, 100, 12345, MT_SAMPLER_EVERY_MOST};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		uint64_t interval = mt_sampling_of_calls(all[i]), kept = 0;
+		uint64_t rounds = 40000 * all[i] < 20000000 ? 40000 * all[i] : 20000000;
+		double chance = -expm1(-(double)MT_SAMPLER_CALL / (double)interval), mean;
+		struct mt_sampler s;
+
+		assert_true(interval <= MT_SAMPLER_MOST);
+		assert_true(fabs(chance * (double)all[i] - 1) < 1e-4);
+		mt_sampler_begin(&s, interval, 99);
+		for (uint64_t n = 0; n < rounds; n++)
+			kept += keeps(&s, MT_SAMPLER_CALL);
+		mean = (double)rounds / (double)all[i];
+		assert_true(fabs((double)kept - mean) < 5 * sqrt(mean) + 1);
+	}
 }
 
 /* What is freed again leaves nothing: no block, no byte, no error. */
@@ -316,6 +356,8 @@ int main(void)
 		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_coverage),
+		cmocka_unit_test(test_coverage_of_calls),
+		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_frees),
 		cmocka_unit_test(test_pools),
 	};

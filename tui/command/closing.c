@@ -57,8 +57,8 @@ void mt_closing_calls(char out[MT_CLOSING_LEN], const struct mt_info *info)
 
 	mt_number_exact(allocations, info->allocations);
 	mt_number_exact(reallocations, info->reallocations);
-	len = snprintf(out, MT_CLOSING_LEN, "%s%s %s", info->sample_bytes ? "~" : "", allocations,
-		MT_PLURAL(allocations, "allocation"));
+	len = snprintf(out, MT_CLOSING_LEN, "%s%s %s", mt_info_is_sampled(info) ? "~" : "",
+		allocations, MT_PLURAL(allocations, "allocation"));
 	if (info->reallocations)
 		snprintf(out + len, MT_CLOSING_LEN - (size_t)len, " and %s %s", reallocations,
 			MT_PLURAL(reallocations, "reallocation"));
@@ -86,7 +86,7 @@ void mt_closing_text(char out[MT_CLOSING_LEN], const struct mt_closing *c)
 {
 	char calls[MT_CLOSING_LEN], peak[MT_NUMBER_LEN], bytes[MT_NUMBER_LEN],
 		blocks[MT_NUMBER_EXACT_LEN];
-	const char *sampled = c->info.sample_bytes ? "~" : "";
+	const char *sampled = mt_info_is_sampled(&c->info) ? "~" : "";
 	const char *about = c->estimated ? "~" : sampled;
 
 	mt_closing_calls(calls, &c->info);

@@ -280,6 +280,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "sample", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(sample), \
 		"keep one block in SIZE bytes (512K): cheap estimates", \
 		NULL}, \
+	{0, "every", "N", MT_OPTION_NUMBER, MT_OPTION_AT(every), \
+		"keep one of N allocations, at random: cheap estimates", "1..1000000"}, \
 	MT_OPTIONS_GATES, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \

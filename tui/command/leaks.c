@@ -37,9 +37,10 @@ static const struct mt_option options[] = {
 		"accepted for memleak's sake: memtui always replaces a block whose free it "
 		"missed when its address is allocated again",
 		NULL},
-	{'s', "sample_rate", "N", MT_OPTION_NUMBER, MT_OPTION_AT(sample_rate),
-		"record every Nth allocation; only 1, which is all of them, is possible yet",
-		"1..1000000000"},
+	{'s', "sample_rate", "N", MT_OPTION_NUMBER, MT_OPTION_AT(every),
+		"record one of N allocations, at random, and multiply: the numbers are estimates "
+		"(default: 1, all of them)",
+		"1..1000000"},
 	{'T', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top),
 		"print the N backtraces with the most bytes (default: 10)", "1..1000000000"},
 	{'z', "min_size", "SIZE", MT_OPTION_TEXT, MT_OPTION_AT(min_size),
@@ -128,10 +129,9 @@ static int check_options(const struct mt_arguments *a, bool runs, struct mt_err 
 		return mt_fail(err, -EINVAL,
 			"--combined-only and --show-allocs exclude each other: combined statistics "
 			"have no addresses");
-	if (a->sample_rate > 1)
+	if (a->every > 1 && !a->pid && !runs)
 		return mt_fail(err, -EINVAL,
-			"--sample-rate: memtui records every allocation and cannot leave any out "
-			"yet; omit it");
+			"--sample-rate: a trace holds what was recorded; give it when recording");
 	if ((a->object || a->symbols_prefix) && a->allocator_functions)
 		return mt_fail(err, -EINVAL,
 			"--allocator-functions and --%s exclude each other; write %s= into its "
@@ -256,11 +256,13 @@ static int watch_process(struct mt_memleak *c, pid_t pid, struct mt_err *err)
 			"process %d is recorded already; allocator functions are named when the "
 			"recording begins",
 			(int)pid);
-	else if ((found || path) && mt_command_is_gated(c->arguments))
+	else if ((found || path) && (mt_command_is_gated(c->arguments) || c->arguments->every > 1))
 		status = mt_fail(err, -EBUSY,
-			"process %d is recorded already; --record-min and --record-max are given "
-			"when the recording begins",
-			(int)pid);
+			"process %d is recorded already; --%s is given when the recording begins",
+			(int)pid,
+			c->arguments->every > 1                  ? "sample-rate"
+				: c->arguments->record_min.given ? "record-min"
+								 : "record-max");
 	else if (found)
 		memcpy(session, found->name, sizeof session);
 	else if (!path && (status = mt_session_check_attach(pid, err)) >= 0)

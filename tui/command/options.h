@@ -54,8 +54,9 @@ struct mt_arguments {
 	uint64_t max_memory;
 	bool strict;
 	struct mt_limit record_min, record_max; /* sizes of blocks that are recorded */
+	uint64_t every;                         /* one of so many allocations is recorded */
 	/* leaks: as memleak has them */
-	uint64_t older_ms, sample_rate;
+	uint64_t older_ms;
 	const char *program_line, *object, *symbols_prefix, *min_size, *block_max_size;
 	const char *allocator_functions; /* of another allocator: core/session/named.h */
 	bool show_blocks, show_calls, combined, missing_frees;

@@ -204,6 +204,19 @@ static int check_signals(const struct mt_arguments *arguments, bool attaches, st
 
 static int check_sample(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	const char *name = arguments->sample_given ? "sample" : "every";
+
+	if (!arguments->sample_given && arguments->every <= 1)
+		return 0;
+	if (arguments->sample_given && arguments->every)
+		return mt_fail(err, -EINVAL,
+			"--sample and --every exclude each other: one draws bytes, the other "
+			"allocations");
+	if (arguments->free_stacks)
+		return mt_fail(err, -EINVAL,
+			"--%s: cannot be combined with --free-stacks, which counts the frees of "
+			"each place",
+			name);
 	if (!arguments->sample_given)
 		return 0;
 	if (arguments->sample < MT_SAMPLER_LEAST || arguments->sample > MT_SAMPLER_MOST)
@@ -212,10 +225,6 @@ static int check_sample(const struct mt_arguments *arguments, struct mt_err *err
 			arguments->sample < MT_SAMPLER_LEAST ? "few" : "many",
 			arguments->sample < MT_SAMPLER_LEAST ? "1K or more, such as 512K"
 							     : "64G or less, such as 512K");
-	if (arguments->free_stacks)
-		return mt_fail(err, -EINVAL,
-			"--sample: cannot be combined with --free-stacks, which counts the frees "
-			"of each place");
 	return 0;
 }
 
@@ -242,10 +251,10 @@ static int check_leak_check(const struct mt_arguments *arguments, bool attaches,
 		return mt_fail(err, -EINVAL,
 			"--leak-check: not with a process that runs already; 'memtui leak-check "
 			"PID' checks it while it is recorded");
-	if (arguments->leak_check && arguments->sample_given)
+	if (arguments->leak_check && (arguments->sample_given || arguments->every > 1))
 		return mt_fail(err, -EINVAL,
-			"--leak-check: cannot be combined with --sample, which leaves out most "
-			"blocks");
+			"--leak-check: cannot be combined with --%s, which leaves out most blocks",
+			arguments->sample_given ? "sample" : "every");
 	if (arguments->leak_check && mt_command_is_gated(arguments))
 		return mt_fail(err, -EINVAL,
 			"--leak-check: cannot be combined with --record-min and --record-max, "
@@ -333,6 +342,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.wait_when_full = arguments->on_full && !strcmp(arguments->on_full, "wait"),
 		.sample_bytes = arguments->sample,
+		.sample_every = arguments->every > 1 ? arguments->every : 0,
 		.record_min = arguments->record_min.value,
 		.record_max = arguments->record_max.value,
 		.duration_ns = arguments->duration_ns,

@@ -139,6 +139,7 @@ const char *mt_command_recording_option(const struct mt_arguments *a)
 		{"on-full", a->on_full},
 		{"no-cache", a->no_cache},
 		{"sample", a->sample_given},
+		{"every", a->every},
 		{"record-min", a->record_min.given},
 		{"record-max", a->record_max.given},
 		{"duration", a->duration_ns},

@@ -373,7 +373,7 @@ const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
 const char *mt_data_sum(char out[17], const struct mt_profile *p, uint64_t value, enum mt_unit unit)
 {
 	out[0] = '~';
-	mt_data_format(out + (p->info.sample_bytes != 0), value, unit);
+	mt_data_format(out + mt_info_is_sampled(&p->info), value, unit);
 	return out;
 }
 

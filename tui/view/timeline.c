@@ -149,7 +149,7 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	const struct mt_profile *p = app->data.whole;
 	char when[MT_NUMBER_LEN + 1], until[MT_NUMBER_LEN + 1], live[17], most[17], blocks[17],
 		allocations[17], frees[17];
-	char rss[16], heap[32] = "", growth[16];
+	char rss[16], heap[32] = "", growth[17];
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
@@ -178,7 +178,7 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	int64_t grows = mt_measure_growth(t, mt_data_timeline(&app->data, &unfiltered),
 		app->timeline.cursor);
 
-	mt_number_size(growth, (uint64_t)(grows < 0 ? -grows : grows));
+	mt_data_sum(growth, p, (uint64_t)(grows < 0 ? -grows : grows), MT_UNIT_BYTES);
 	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"allocations %s   frees %s   %s %s/s%s%s", allocations, frees,
 		grows < 0 ? "shrinks" : "grows", growth, at->memory.rss_bytes ? "   resident " : "",

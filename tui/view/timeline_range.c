@@ -309,8 +309,8 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 {
 	struct mt_timeline t = {0};
 	char words[160], keys[128], allocations[16], frees[16], first[16], last[16];
-	const char *about =
-		is_on_step(app, from) && is_on_step(app, to) && !app->data.whole->info.sample_bytes
+	const char *about = is_on_step(app, from) && is_on_step(app, to)
+			&& !mt_info_is_sampled(&app->data.whole->info)
 		? ""
 		: "~";
 
