@@ -110,6 +110,8 @@ static void spread_over_blocks(struct taking *t, uint64_t low, uint64_t high, un
 		}
 		if (end > low) {
 			count_bytes(t, t->territory.blocks, least(end, high) - low, state);
+			if (state & MT_PAGE_PRESENT)
+				t->account->groups[b->group].resident += least(end, high) - low;
 			low = least(end, high);
 		}
 		if (low < high && slack_end > low) {
@@ -328,6 +330,46 @@ static void sum_up(struct mt_account *a)
 		qsort(a->rows, kept, sizeof *a->rows, by_size);
 }
 
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void begin_groups(struct mt_account *a, const struct mt_known *k)
+{
+	a->group_count = k->group_count;
+	a->groups = mt_alloc((k->group_count + 1ull) * sizeof *a->groups);
+	for (uint32_t i = 0; i < k->group_count; i++)
+		a->groups[i].group = i;
+	for (uint64_t i = 0; i < k->count; i++) {
+		a->groups[k->blocks[i].group].size += k->blocks[i].size;
+		a->groups[k->blocks[i].group].count++;
+	}
+}
+
+static int by_resident(const void *a, const void *b)
+{
+	const struct mt_account_group *x = a, *y = b;
+
+	if (x->resident != y->resident)
+		return x->resident < y->resident ? 1 : -1;
+	if (x->size != y->size)
+		return x->size < y->size ? 1 : -1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+/* Those without blocks go; of a sampled recording all do. */
+static void end_groups(struct mt_account *a)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; a->has_blocks && i < a->group_count; i++)
+		if (a->groups[i].count)
+			a->groups[kept++] = a->groups[i];
+	a->group_count = kept;
+	if (kept)
+		qsort(a->groups, kept, sizeof *a->groups, by_resident);
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
 static int open_pagemap(pid_t pid, struct mt_err *err)
 {
 	char path[64];
@@ -365,6 +407,8 @@ int mt_account_take(struct mt_account *a, pid_t pid, const struct mt_known *know
 	a->has_blocks = known && !known->is_sampled;
 	a->is_sampled = known && known->is_sampled;
 	a->begins_within = known && known->begins_within;
+	if (known)
+		begin_groups(a, known);
 	status = mt_territory_survey(&t.territory, a, known, err);
 	if (status >= 0)
 		status = t.pagemap = open_pagemap(t.territory.thread, err);
@@ -372,6 +416,8 @@ int mt_account_take(struct mt_account *a, pid_t pid, const struct mt_known *know
 		status = count_all(&t, err);
 	if (status >= 0)
 		sum_up(a);
+	if (status >= 0)
+		end_groups(a);
 	if (t.pagemap >= 0)
 		close(t.pagemap);
 	free(t.here);
@@ -394,5 +440,6 @@ void mt_account_free(struct mt_account *a)
 	for (uint32_t i = 0; i < a->count; i++)
 		free(a->rows[i].detail);
 	free(a->rows);
+	free(a->groups);
 	*a = (struct mt_account){0};
 }

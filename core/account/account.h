@@ -45,14 +45,22 @@ struct mt_account_row {
 	struct mt_account_sum sum;
 };
 
+/* The blocks with one backtrace. */
+struct mt_account_group {
+	uint32_t group;
+	uint64_t resident, size, count;
+};
+
 struct mt_account {
 	pid_t pid;
 	struct mt_account_row *rows; /* the largest first, memtui's own last */
 	uint32_t count, capacity;
 	struct mt_account_sum total; /* resident: as the kernel has it, and the sum of all rows */
-	uint64_t huge, hugetlb;      /* of the total; beside it */
-	uint64_t changed;            /* bytes that came or went while it was made */
-	bool has_blocks;             /* the blocks of a recording are known */
+	struct mt_account_group *groups; /* of which blocks are known, the most resident first */
+	uint32_t group_count;
+	uint64_t huge, hugetlb; /* of the total; beside it */
+	uint64_t changed;       /* bytes that came or went while it was made */
+	bool has_blocks;        /* the blocks of a recording are known */
 	bool is_sampled, begins_within;
 };
 

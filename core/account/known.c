@@ -16,7 +16,8 @@ static int add_block(void *context, const struct mt_allocation *a)
 	struct mt_known *k = g->known;
 	uint64_t slack;
 
-	if (a->domain != MT_DOMAIN_HEAP || a->size > UINT64_MAX - a->address)
+	if (a->domain != MT_DOMAIN_HEAP || a->group >= g->profile->group_count
+		|| a->size > UINT64_MAX - a->address)
 		return 0; /* a pool's memory lies in blocks of the heap, or is mapped */
 	slack = mt_model_slack(g->profile, a->group, a->size, a->usable);
 	if (slack > UINT64_MAX - a->address - a->size)
@@ -64,6 +65,7 @@ int mt_known_of(struct mt_known *k, const struct mt_source *source, struct mt_er
 		qsort(k->blocks, k->count, sizeof *k->blocks, by_address);
 	separate(k);
 	mt_mapped_by_program(&k->maps, source->profile);
+	k->group_count = source->profile->group_count;
 	k->is_glibc = source->profile->info.usable_rule == MT_USABLE_GLIBC;
 	k->is_sampled = mt_info_is_sampled(&source->profile->info);
 	k->begins_within = mt_info_begins_within(&source->profile->info);

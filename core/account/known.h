@@ -16,6 +16,7 @@ struct mt_known {
 	/* by address; of two that overlap since a free was lost, the first one is cut */
 	struct mt_known_block *blocks;
 	uint64_t count, capacity;
+	uint32_t group_count; /* of the profile */
 	struct mt_maps maps;
 	bool is_glibc;      /* malloc is glibc's, whose mapped chunks have pages of their own */
 	bool is_sampled;    /* most blocks are not known */

@@ -156,6 +156,65 @@ static void put_table(struct account_report *r)
 	free(lines);
 }
 
+/* ---- heap blocks by backtrace ---------------------------------------------------------------- */
+
+static uint32_t groups_of(const struct account_report *r)
+{
+	uint32_t top = r->report->top;
+
+	return top < r->account->group_count ? top : r->account->group_count;
+}
+
+static void put_groups(struct account_report *r)
+{
+	static const char *const headings[] = {"RESIDENT", "ASKED FOR", "BLOCKS", "HEAP BLOCKS BY"};
+	static const bool right[] = {true, true, true, false};
+	struct mt_table *table = mt_table_new(headings, right, 4);
+	char n[MT_NUMBER_EXACT_LEN];
+
+	for (uint32_t i = 0; i < groups_of(r); i++) {
+		const struct mt_account_group *g = &r->account->groups[i];
+		char *where;
+
+		mt_backtrace_get(&r->backtrace, r->report->profile, r->report->symbols, g->group);
+		where = mt_report_one_line(r->report, &r->backtrace, " < ", FRAMES);
+		mt_report_number(n, r->report, MT_UNIT_BYTES, g->resident);
+		mt_table_cell(table, n);
+		mt_report_number(n, r->report, MT_UNIT_BYTES, g->size);
+		mt_table_cell(table, n);
+		mt_report_number(n, r->report, MT_UNIT_COUNT, g->count);
+		mt_table_cell(table, n);
+		mt_table_cell(table, where);
+		free(where);
+	}
+	fputc('\n', r->report->out);
+	mt_table_fit(table, r->report->width);
+	mt_table_print(table, r->report->out);
+	mt_table_free(table);
+}
+
+static void put_json_groups(struct account_report *r, struct mt_json *json)
+{
+	mt_json_key(json, "groups");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < groups_of(r); i++) {
+		const struct mt_account_group *g = &r->account->groups[i];
+
+		mt_backtrace_get(&r->backtrace, r->report->profile, r->report->symbols, g->group);
+		mt_json_line(json);
+		mt_json_open(json, '{');
+		mt_json_put_number(json, "id", g->group);
+		mt_json_put_number(json, "bytes", g->resident);
+		mt_json_put_number(json, "size_bytes", g->size);
+		mt_json_put_number(json, "count", g->count);
+		mt_report_json_backtrace(json, &r->backtrace);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 static void put_notes(const struct account_report *r)
 {
 	const struct mt_account *a = r->account;
@@ -207,6 +266,8 @@ static void put_text(struct account_report *r)
 	fputs("\n", out);
 	put_table(r);
 	put_notes(r);
+	if (groups_of(r))
+		put_groups(r);
 }
 
 /* ---- JSON and CSV ---------------------------------------------------------------------------- */
@@ -266,6 +327,8 @@ static void put_json(struct account_report *r)
 	for (uint32_t i = 0; i < shown; i++)
 		put_json_row(r, &json, &a->rows[i]);
 	mt_json_close(&json, ']');
+	if (r->report->top)
+		put_json_groups(r, &json);
 	mt_json_close(&json, '}');
 	fputc('\n', r->report->out);
 }

@@ -6,7 +6,8 @@
 #include "core/export/report.h"
 
 /* command: of the process. unknown: why its blocks are not known, a sentence; NULL: they are.
- * report->count: rows at most, 0: all; its profile and symbols are NULL if it has no recording. */
+ * report->count: rows at most, 0: all; top: groups of heap blocks beside them, at most; its profile
+ * and symbols are NULL if it has no recording. */
 void mt_report_account(const struct mt_report *, const struct mt_account *, const char *command,
 	const char *unknown);
 /* What a recording knows of resident memory: when it was highest, beside the heap at that moment

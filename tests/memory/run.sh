@@ -48,6 +48,15 @@ begin "$memtui" record -f -o t.dat -- ./truth mapped truth
 say "truth, recorded" "$(account truth truth.txt unexplained 5)"
 "$memtui" memory "$process" >text 2>&1
 say "text" "$(head -n 1 text | grep -qE '^memory of \./truth mapped \(process [0-9]+\): [0-9.]+M resident, [0-9.]+M without memtui.s own$' || cat text)$(grep -qE '^ +36\.[0-9]M .* heap blocks, as asked for \(7[0-9]{3} blocks\)$' text || cat text)$(grep -qE '^ +6\.0M .* 8\.0M  mapped by map_anonymous < main' text || cat text)$(tail -n 1 text | grep -qE '100\.0% .*  all$' || cat text)"
+"$memtui" memory -T 3 -n 1 "$process" >groups.txt 2>&1
+say "heap blocks by backtrace" "$(grep -qE '^RESIDENT +ASKED FOR +BLOCKS +HEAP BLOCKS BY$' groups.txt && grep -qE '^ +20\.0M +20\.0M +1  main < ' groups.txt &&
+	grep -qE '^ +5\.7M +5\.7M +1500  main < ' groups.txt || cat groups.txt)$("$memtui" memory -T 100000 --format json "$process" | python3 -c 'import json, sys
+a = json.load(sys.stdin)
+heap = [r for r in a["rows"] if r["what"] == "heap_blocks"][0]
+for key in "bytes", "size_bytes", "count":
+    if sum(g[key] for g in a["groups"]) != heap[key]: print(key, sum(g[key] for g in a["groups"]), "not", heap[key])
+never = [g for g in a["groups"] if g["size_bytes"] == 64 << 20]
+if len(never) != 1 or never[0]["bytes"] > 4096: print("the block that was never touched:", never)' 2>&1)"
 "$memtui" memory -n 3 "$process" >few 2>&1
 say "few rows" "$(is "$(wc -l <few)" 7)$(grep -qE '  the other [0-9]+ rows; see them with --count$' few || cat few)"
 "$memtui" memory --format csv --exact "$process" >csv 2>&1
@@ -138,6 +147,7 @@ refused() { # NAME STATUS WORDS PID: one sentence on stderr
 }
 refused "no such process" 1 "process 999999999 does not exist" "$memtui" memory 999999999
 refused "no such trace" 1 ".*gone\.dat.*" "$memtui" memory gone.dat
+refused "blocks of a trace" 2 "--top: only with a process; a trace does not say which pages were resident.*" "$memtui" memory -T 3 t.dat
 (exec 8<&-; sh -c 'sleep 0 & echo $!; exec sleep 60' >zombie) &
 children+=($!)
 is_zombie() { [ -s zombie ] && grep -q ') Z ' "/proc/$(cat zombie)/stat"; }

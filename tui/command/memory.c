@@ -15,6 +15,10 @@
 static const struct mt_option options[] = {
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N rows (default: 20 in text, all in json and csv)", NULL},
+	{'T', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top),
+		"also show the N backtraces whose heap blocks have the most resident memory "
+		"(text and json)",
+		"1..1000000000"},
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_HELP,
@@ -28,6 +32,16 @@ struct watched {
 	struct mt_known known;
 	char unknown[512]; /* why its blocks are not known; "": they are */
 };
+
+static int check(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	pid_t pid;
+
+	if (!arguments->top || mt_command_is_process(arguments->operands[0], &pid))
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"--top: only with a process; a trace does not say which pages were resident");
+}
 
 /* ---- what its recording knows ---------------------------------------------------------------- */
 
@@ -117,6 +131,7 @@ static void report_on(const struct watched *w, const struct mt_account *account,
 		.profile = w->recording ? w->recording->now.profile : NULL,
 		.symbols = w->recording ? w->recording->now.symbols : NULL,
 		.count = a->count || a->format != MT_FORMAT_TEXT ? a->count : TEXT_ROWS,
+		.top = (uint32_t)a->top,
 		.short_names = a->short_names || isatty(STDOUT_FILENO),
 		.width = mt_wrap_columns(STDOUT_FILENO),
 	};
@@ -186,10 +201,13 @@ const struct mt_command mt_command_memory = {
 		"heap can have been, and what is mapped at the end by recorded calls of mmap. "
 		"Which pages were resident, it does not know.",
 	.examples = "memtui memory $(pidof server)\tshow what the server's memory is for\n"
+		    "memtui memory -T 5 4711\talso the five backtraces with the most resident "
+		    "blocks\n"
 		    "memtui memory --format json 4711\tthe same for a script\n"
 		    "memtui memory demo.dat\tshow what a trace knows of resident memory\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,
+	.check = check,
 	.run = run,
 };
