@@ -406,6 +406,7 @@ int mt_account_take(struct mt_account *a, pid_t pid, const struct mt_known *know
 	a->pid = pid;
 	a->has_blocks = known && !known->is_sampled;
 	a->is_sampled = known && known->is_sampled;
+	a->is_gated = known && known->is_gated;
 	a->begins_within = known && known->begins_within;
 	if (known)
 		begin_groups(a, known);

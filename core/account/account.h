@@ -61,7 +61,7 @@ struct mt_account {
 	uint64_t huge, hugetlb; /* of the total; beside it */
 	uint64_t changed;       /* bytes that came or went while it was made */
 	bool has_blocks;        /* the blocks of a recording are known */
-	bool is_sampled, begins_within;
+	bool is_sampled, begins_within, is_gated;
 };
 
 /* Makes the account of a process at this moment. known: what a recording knows, or NULL. Errors as

@@ -68,6 +68,7 @@ int mt_known_of(struct mt_known *k, const struct mt_source *source, struct mt_er
 	k->group_count = source->profile->group_count;
 	k->is_glibc = source->profile->info.usable_rule == MT_USABLE_GLIBC;
 	k->is_sampled = mt_info_is_sampled(&source->profile->info);
+	k->is_gated = mt_info_is_gated(&source->profile->info);
 	k->begins_within = mt_info_begins_within(&source->profile->info);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct mt_known {
 	bool is_glibc;      /* malloc is glibc's, whose mapped chunks have pages of their own */
 	bool is_sampled;    /* most blocks are not known */
 	bool begins_within; /* blocks lived before the recording began, which are not known */
+	bool is_gated;      /* only blocks of some sizes are recorded */
 };
 
 /* known is zeroed. The end of what the source knows is the moment that counts. */

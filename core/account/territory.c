@@ -249,7 +249,7 @@ static void find_stacks(struct mt_territory *t)
 /* What malloc has and no block covers. */
 static uint32_t malloc_row(struct mt_account *a)
 {
-	bool is_free = a->has_blocks && !a->begins_within;
+	bool is_free = a->has_blocks && !a->begins_within && !a->is_gated;
 
 	return simple_row(a, is_free ? MT_ACCOUNT_CHUNKS : MT_ACCOUNT_HEAP, "");
 }

@@ -38,9 +38,9 @@ static char *words_of(struct account_report *r, const struct mt_account_row *row
 		mt_report_number(n, r->report, MT_UNIT_COUNT, row->count);
 		return mt_format("%s (%s %s)", words, n, MT_PLURAL(n, "block"));
 	case MT_ACCOUNT_HEAP:
-		return r->account->begins_within && r->account->has_blocks
-			? mt_strdup("rest of the heap: free chunks, and blocks from before the "
-				    "recording")
+		return r->account->has_blocks
+			? mt_strdup("rest of the heap: free chunks, and blocks that are not "
+				    "recorded")
 			: mt_strdup(words);
 	case MT_ACCOUNT_STACKS:
 		mt_report_number(n, r->report, MT_UNIT_COUNT, row->count);
@@ -225,7 +225,7 @@ static void put_notes(const struct account_report *r)
 		fprintf(out, "%s\n", r->unknown);
 	if (a->is_sampled)
 		fputs("the recording is sampled, so most blocks are not known; record without "
-		      "--sample to tell them from free chunks\n",
+		      "--sample and --every to tell them from free chunks\n",
 			out);
 	if (a->has_blocks && r->report->profile->info.lost_events) {
 		fputs("heap blocks are estimates, since events were lost:\n", out);

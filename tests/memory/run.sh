@@ -90,6 +90,15 @@ kill -INT $attached
 wait $attached 2>/dev/null
 ends
 
+for option in "--sample 4k" "--every 10" "--record-min 2000"; do
+	begin "$memtui" record $option -f -o part.dat -- ./truth mapped truth
+	say "record $option" "$(account)$(python3 -c 'import json, sys
+a = json.load(open("account.json"))
+kinds = {r["what"] for r in a["rows"]}
+gated = sys.argv[1].startswith("--record")
+if "free_chunks" in kinds or "heap" not in kinds or ("heap_blocks" in kinds) != gated or a["blocks_known"] != gated: print(kinds)' "$option")"
+	ends
+done
 begin env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$tmp/alone.mem" ./truth mapped -
 say "a program that records itself" "$(account truth truth.txt unexplained 5)"
 ends
