@@ -321,14 +321,14 @@ static void put_json_root(struct holders_report *r, const struct mt_holder_step 
 	struct mt_root_description d;
 	char *words = root_words(r, step);
 
-	kind = r->check->recorded ? r->check->recorded->roots[root].kind
-				  : r->check->roots.items[root].kind;
+	if (!r->check->recorded)
+		mt_root_describe(r->describer, root, step->index, &d);
+	kind = r->check->recorded ? r->check->recorded->roots[root].kind : d.kind;
 	mt_json_put_string(&r->json, "root", kind < MT_ROOT_KIND_COUNT ? kinds[kind] : "?");
 	mt_json_put_string(&r->json, "words", words);
 	free(words);
 	if (r->check->recorded)
 		return;
-	mt_root_describe(r->describer, root, step->index, &d);
 	put_json_description(r, &d);
 	mt_root_description_free(&d);
 }

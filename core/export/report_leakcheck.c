@@ -1,6 +1,7 @@
 #include "core/export/report_leakcheck.h"
 #include "core/export/report_parts.h"
 #include "core/export/verdict_words.h"
+#include "core/leakcheck/describe.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@ struct leakcheck_report {
 	const struct mt_report *report;
 	const struct mt_leakcheck *check;
 	const bool *shown;
+	struct mt_describer *describer; /* NULL: the process runs again, or has gone */
 	struct mt_backtrace backtrace;
 	struct mt_json json;
 };
@@ -51,6 +53,21 @@ static const char *about(const struct leakcheck_report *r)
 	return is_estimated(r) ? "~" : "";
 }
 
+/* Caller frees. */
+static char *root_words(const struct leakcheck_report *r, const struct mt_holder_step *step)
+{
+	uint32_t root = step->holder & ~MT_HOLDER_ROOT;
+	struct mt_root_description d;
+	char *words;
+
+	if (!r->describer)
+		return mt_leakcheck_root_words(r->check, root);
+	mt_root_describe(r->describer, root, step->index, &d);
+	words = mt_root_words(&d);
+	mt_root_description_free(&d);
+	return words;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_sum(const struct leakcheck_report *r, const char *words,
@@ -70,7 +87,7 @@ static void put_holder(struct leakcheck_report *r, const struct mt_holder_step *
 	FILE *out = r->report->out;
 
 	if (step->holder & MT_HOLDER_ROOT) {
-		char *words = mt_leakcheck_root_words(c, step->holder & ~MT_HOLDER_ROOT);
+		char *words = root_words(r, step);
 
 		mt_text_put(out, MT_TEXT_LINE, words);
 		free(words);
@@ -222,7 +239,7 @@ static void put_json_step(struct leakcheck_report *r, const struct mt_holder_ste
 
 	mt_json_open(json, '{');
 	if (step->holder & MT_HOLDER_ROOT) {
-		words = mt_leakcheck_root_words(r->check, step->holder & ~MT_HOLDER_ROOT);
+		words = root_words(r, step);
 		mt_json_put_string(json, "root", words);
 		free(words);
 	} else {
@@ -332,9 +349,12 @@ void mt_report_leakcheck(const struct mt_report *report, const struct mt_leakche
 		.shown = shown,
 		.json = {.out = report->out}};
 
+	if (!check->recorded && (!check->still.no_copy || !check->still.still_ns))
+		r.describer = mt_describer_new(check, report->profile, report->symbols);
 	if (report->format == MT_FORMAT_JSON)
 		put_json(&r);
 	else
 		put_text(&r);
+	mt_describer_free(r.describer);
 	mt_backtrace_free(&r.backtrace);
 }

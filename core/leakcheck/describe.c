@@ -414,6 +414,20 @@ static void describe_frame(struct describing *d, const struct mt_root *root)
 	d->to->line = place->line;
 }
 
+/* The C library puts a thread's own storage and its record of the thread behind the thread's stack,
+ * into the same mapping. */
+static bool describe_behind_stack(struct describing *d, const struct mt_root *root)
+{
+	uint64_t thread_pointer = d->still->threads[root->thread]->thread_pointer;
+	const struct stack *s = stack_of(d->by, root->thread);
+
+	if (!thread_pointer || thread_pointer < root->low || thread_pointer >= root->high
+		|| !s->count || d->address < s->frames[s->count - 1].sp)
+		return false;
+	describe_thread_local(d, root);
+	return d->to->variable || d->to->key >= 0 || d->address >= thread_pointer;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* Who has mapped it. While the program ends, names of the recording are still to come. */
@@ -475,7 +489,12 @@ void mt_root_describe(struct mt_describer *by, uint32_t root, uint32_t index,
 		mt_tracee_word_name(index, to->reg);
 		describe_frame(&d, r);
 		break;
-	case MT_ROOT_STACK: describe_frame(&d, r); break;
+	case MT_ROOT_STACK:
+		if (describe_behind_stack(&d, r))
+			to->kind = MT_ROOT_THREAD_LOCAL;
+		else
+			describe_frame(&d, r);
+		break;
 	case MT_ROOT_THREAD_LOCAL: describe_thread_local(&d, r); break;
 	case MT_ROOT_DATA: describe_data(&d, r); break;
 	case MT_ROOT_MAPPED: describe_mapped(&d); break;

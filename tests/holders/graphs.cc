@@ -89,10 +89,12 @@ MAKER(make_far)
 MAKER(make_near)
 MAKER(make_target)
 void *ways[2];
+__thread void *volatile long_way; // is searched before variables
 static void case_shortest()
 {
 	void **a = (void **)make_far(16), **b = (void **)make_far(16), **c = (void **)make_near(24), *target = make_target(80);
 
+	long_way = a;
 	ways[0] = a;
 	*a = b;
 	*b = target;
@@ -216,6 +218,8 @@ static void case_containers()
 
 // ---- a thread's stack and register ----
 MAKER(make_on_stack)
+MAKER(make_local_of_thread)
+MAKER(make_key_of_thread)
 MAKER(make_of_stack)
 MAKER(make_in_register)
 static pthread_barrier_t barrier;
@@ -239,6 +243,10 @@ extern "C" NOINLINE void holds_on_stack()
 static void *on_stack(void *)
 {
 	pthread_setname_np(pthread_self(), "stack holder");
+	local_word[1] = make_local_of_thread(96); // lies in the mapping of the stack, behind it
+	tell("local-of-thread", "block", local_word[1], 96, "thread_local local_word+8");
+	pthread_setspecific(key, make_key_of_thread(112));
+	tell("key-of-thread", "block", pthread_getspecific(key), 112, "thread_local key" + std::to_string(key));
 	holds_on_stack();
 	return nullptr;
 }
