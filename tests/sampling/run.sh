@@ -49,6 +49,8 @@ cp info.json every.json
 sampled_by 'every 2 leaks' --every=2 ./program leaks 100000
 sampled_by 'every 30 reallocs' --every=30 ./program grow
 sampled_by 'every 100 threads' --every=100 ./program threads
+# dense enough for pairs of several threads, one after the other
+sampled_by 'every 2 threads' --every=2 ./program threads 400000
 sampled_by 'every 1000 leaks' --every=1000 ./program leaks
 sampled_by 'every 20 operators' --every=20 ./operators
 say 'every N is said' "$(is "$(python3 -c 'import json; i = json.load(open("every.json")); print(i["sample_every"], "sample_bytes" in i)')" '50 False'
