@@ -403,7 +403,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 static int draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
-	char right[128], hidden[80], keys[64], hint[160], groups[16];
+	char right[160], hidden[80], keys[64], hint[160], groups[16], age[32];
 	char *filter;
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
@@ -431,7 +431,9 @@ static int draw_status(struct mt_app *app, int row, int columns)
 			columns >= 60 ? "%u suppressed ({show-hidden})   " : "%u{show-hidden} "),
 		d->hidden);
 	snprintf(groups, sizeof groups, "%u", d->profile.group_count);
-	snprintf(right, sizeof right, "%s%s%u/%s %s", mt_data_busy(d) ? "looking up names   " : "",
+	mt_data_age_words(age, d, mt_data_moment_ns(d));
+	snprintf(right, sizeof right, "%s%s%s%s%u/%s %s",
+		mt_data_busy(d) ? "looking up names   " : "", age, *age ? "   " : "",
 		d->hidden ? hidden : "", d->selection.count, groups, MT_PLURAL(groups, "group"));
 	int width = mt_text_width(right);
 

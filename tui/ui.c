@@ -35,15 +35,16 @@ static int take_sort(enum mt_metric *sort, const struct mt_profile *profile,
 	return o->sort ? mt_options_metric(sort, profile, o->sort, err) : 0;
 }
 
-/* The filter of a recording that runs: it has no columns of its own. */
-static int take_live_filter(struct mt_filter *filter, const struct mt_ui_options *o,
-	struct mt_err *err)
+/* Of a recording that runs, before there is one: it has no columns of its own. */
+static int check_live_filter(const struct mt_ui_options *o, struct mt_err *err)
 {
+	struct mt_filter *filter = mt_filter_new();
 	char *text = o->filter(o->filter_of, NULL, err);
 	int result = text ? mt_filter_parse(filter, text, err) : -EBADRQC;
 
+	mt_filter_free(filter);
 	free(text);
-	return result ? result : mt_filter_check_live(filter, err);
+	return result;
 }
 
 /* Of a saved one, which says what its columns are. Returns what mt_data_filter does. */
@@ -58,11 +59,9 @@ static int take_filter(struct mt_data *data, const struct mt_ui_options *o, stru
 
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_filter_new();
 	enum mt_metric ignored;
-	int result = live ? take_live_filter(filter, o, err) : 0;
+	int result = live ? check_live_filter(o, err) : 0;
 
-	mt_filter_free(filter);
 	/* A recording may have columns of its own; one that runs has none. */
 	if (!result && live)
 		result = take_sort(&ignored, NULL, o, err);
@@ -162,8 +161,6 @@ static int start(struct mt_app *app, const struct look *look, const struct mt_ui
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;
-	if (live)
-		take_live_filter(app->data.filter, o, NULL);
 	app->screen = mt_screen_open(&look->theme,
 		o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
 	if (!app->screen)
@@ -327,6 +324,9 @@ static int show_session(struct mt_app *app, const char *name, pid_t process,
 	int result = mt_data_attach(&app->data, name, process, app->frame_ms, err);
 
 	if (result)
+		return result;
+	result = take_filter(&app->data, options, err);
+	if (result < 0)
 		return result;
 	*(process ? &app->part_of : &app->unsaved) =
 		mt_unsaved_directory(mt_client_entry(app->data.client)->trace_path);

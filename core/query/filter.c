@@ -289,19 +289,3 @@ bool mt_filter_compares_times(const struct mt_filter *filter)
 	}
 	return false;
 }
-
-int mt_filter_check_live(const struct mt_filter *filter, struct mt_err *err)
-{
-	char *text;
-
-	if (!mt_filter_needs(filter))
-		return 0;
-	text = mt_filter_text(filter);
-	mt_fail(err, -EINVAL,
-		"the filter '%.200s' selects single allocations, but a running "
-		"program has only totals; filter by groups (function, module, "
-		"group_allocations), or open the saved trace with 'memtui open'",
-		text);
-	free(text);
-	return -EINVAL;
-}

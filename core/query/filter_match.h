@@ -14,8 +14,6 @@ struct mt_allocation;
 unsigned mt_filter_needs(const struct mt_filter *);
 /* Tells whether the filter compares times: its answer is an estimate where times are. */
 bool mt_filter_compares_times(const struct mt_filter *);
-/* Whether a program that runs, which is known by its totals, can be asked: 0, or -EINVAL. */
-int mt_filter_check_live(const struct mt_filter *, struct mt_err *err);
 
 /* Sets matches[group] to 1 or 0 for every group of the profile, by the fields of scope GROUP alone.
  * profile: of the whole recording. */

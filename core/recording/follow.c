@@ -41,7 +41,7 @@ static unsigned update_client(struct mt_recording *r)
 		return profile->lineage != lineage ? news | MT_NEWS_VOID : news;
 	if (r->symbolizer)
 		mt_symbolizer_feed(r->symbolizer, profile);
-	else
+	else if (!r->nameless)
 		mt_recording_begin_names(r);
 	return news | MT_NEWS_TOTALS;
 }

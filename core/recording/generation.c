@@ -104,6 +104,12 @@ struct mt_generation mt_generation_hold(const struct mt_generation *g, bool name
 		mt_trace_reader_hold(g->reader)};
 }
 
+struct mt_generation mt_generation_hold_names(const struct mt_generation *g)
+{
+	hold(&symbols_part(g)->holders);
+	return (struct mt_generation){.symbols = g->symbols};
+}
+
 void mt_generation_release(struct mt_generation *g)
 {
 	release_profile(g);

@@ -18,6 +18,8 @@ void mt_generation_init(struct mt_generation *);
 /* The same parts once more, for another thread; to be released. names: whether it will read them:
  * while it holds them no new ones can come. In the thread that changes parts. */
 struct mt_generation mt_generation_hold(const struct mt_generation *, bool names);
+/* The names alone, for who has totals and events from elsewhere. */
+struct mt_generation mt_generation_hold_names(const struct mt_generation *);
 /* From any thread. Zeroed is as released. */
 void mt_generation_release(struct mt_generation *);
 /* The part, to be changed; NULL: somebody else holds it. */

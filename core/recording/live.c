@@ -121,6 +121,7 @@ struct mt_recording *mt_recording_open_live(const char *session, pid_t process, 
 
 	if (!r)
 		return NULL;
+	r->nameless = !names;
 	if (take_moment(r, err) < 0) {
 		mt_recording_free(r);
 		return NULL;

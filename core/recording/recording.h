@@ -30,11 +30,11 @@ struct mt_recording {
 	struct mt_client *client; /* a session, else NULL */
 	uint64_t image;           /* as mt_client_image; 0: a file */
 	struct mt_import *import; /* a stand-alone recording that grows, else NULL */
-	/* private to core/recording */
+	/* private to core/recording; nameless: nobody wants names */
 	char *path;                       /* NULL: a session */
 	struct mt_symbolizer *symbolizer; /* NULL: no names come in the background */
 	const struct mt_source_facts *source;
-	bool names_wait, damaged;
+	bool names_wait, damaged, nameless;
 	char fault[512], note[512]; /* "": none */
 };
 /* path: "-" is standard input. NULL on error. A file that can be read in part is opened, see

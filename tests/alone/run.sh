@@ -21,7 +21,7 @@ print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>fi
 for p in witness ways without leaves; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
 iberty=$(printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && echo -liberty)
 gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" ${TEST_CFLAGS:-} -pthread -o fuzz "$here/fuzz.c" "$build/libcore.a" \
-	-lzstd -lpcre2-8 -ldw -lelf $iberty || { echo "not ok build"; exit 1; }
+	-lzstd -lpcre2-8 -ldw -lelf -lm $iberty || { echo "not ok build"; exit 1; }
 
 # ---- the same truth as a session's ----
 all="allocations frees reallocations allocated_bytes leaked_count leaked_bytes"

@@ -553,7 +553,6 @@ fails "a field that needs another" 2 '^memtui: alive_at_2: needs alive_at too: '
 fails "open: no such theme" 2 "unknown theme 'nosuch'; expected one of .*dark" open --theme nosuch t.dat
 fails "run: no such theme" 2 "unknown theme 'nosuch'" run --theme nosuch ./known
 fails "attach: no such theme" 2 "unknown theme 'nosuch'" attach --theme nosuch 1
-fails "run: a filter for a saved trace" 2 "selects single allocations, but a running program has only totals" run --from 1s ./known
 fails "open: no picture a second" 2 "--fps: invalid value '0'; expected a whole number from 1 to 60" open --fps 0 t.dat
 fails "open: too many a second" 2 "expected a whole number from 1 to 60" open --fps 61 t.dat
 # the screen says of a file that is not there what everybody says

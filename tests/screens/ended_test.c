@@ -18,20 +18,31 @@ static void check_ended(struct tests *t)
 	terminal_start(&terminal, 30, 100, &s, argv);
 	terminal_wait_text(&terminal, "LIVE");
 	check_answer(t, &terminal, "O\r\r", "kept 1", "a program allocates");
-	check_answer(t, &terminal, "\0358", "listed here once it has ended",
-		"while it runs, the list of blocks says when there will be one");
+	check_answer(t, &terminal, "\0358", "live     2.9M", "its blocks are listed while it runs");
+	check_answer(t, &terminal, "", " 3 blocks, 2.9M", "with those of its output");
+	check_answer(t, &terminal, "O\r\r", "kept 2", "it allocates once more");
+	check_answer(t, &terminal, "\0358", " 4 blocks, 5.7M", "and the list has one block more");
+	check_answer(t, &terminal, "\\lifetime:only_leaked size>=1M thread:keeps\r",
+		" 2 blocks, 5.7M", "a filter asks for single blocks");
+	check_answer(t, &terminal, "2", " 5.7M 100.0 ", "and its groups are what matches");
+	check_answer(t, &terminal, "O\r\r", "kept 3", "it allocates again");
+	check_answer(t, &terminal, "\0352", " 8.6M 100.0 ", "and what matches grows");
+	check_answer(t, &terminal, "p", "view frozen", "a picture that stands still");
+	check_answer(t, &terminal, "\\ size<9M\r", "but the screen is frozen",
+		"does not ask the program");
+	check_answer(t, &terminal, "\033p\\\025\r", "LIVE", "and goes on");
 	check_answer(t, &terminal, "2\033OH", "\xe2\x96\x8c keep_one", "its group is listed");
 	check_answer(t, &terminal, "\r", " size 2.9M each", "the detail names one size once");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
-	check_answer(t, &terminal, "2\r", " threads keeps 2.9M live from 1 call",
+	check_answer(t, &terminal, "2\r", " threads keeps 8.6M live from 3 calls",
 		"the detail knows threads");
 	check_answer(t, &terminal, "",
 		" size    2.0M\xe2\x96\x88"
-		"1",
+		"3",
 		"and sizes");
 	check_answer(t, &terminal, "\\lifetime:only_leaked size>=1M\r", "1/",
-		"and filters ask for single blocks");
+		"and filters ask for single blocks of its trace");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && !terminal.status,
 		"the session ends with the program's status");

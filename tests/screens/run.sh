@@ -26,7 +26,7 @@ for test in $tests; do
 	$cc $flags -o "$build/tests/screens/$test" "$here/$test.c" $parts -lvterm -lutil || exit 1
 done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
-	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
+	-lpcre2-8 -lzstd -ldw -lelf -lm $iberty || exit 1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch" "$scratch.waits"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1

@@ -53,6 +53,7 @@ void mt_data_free(struct mt_data *d)
 	free(d->kept_text);
 	mt_ranking_free(&d->ranking);
 	free(d->command);
+	mt_recording_free(d->moment);
 	mt_recording_free(d->recording);
 }
 
@@ -107,6 +108,7 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 	opened(d, recording);
 	mt_client_interval(d->client, frame_ms);
 	d->command = mt_strdup(mt_client_entry(d->client)->command);
+	mt_data_begin_filters(d);
 	mt_data_update(d, true);
 	return 0;
 }
@@ -135,11 +137,13 @@ uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out,
 
 bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 {
-	uint32_t most = d->history_worker ? MT_SITE_HISTORY_GROUPS_MAX : MT_RANKING_MOST;
+	uint32_t most = mt_history_worker_has_series(d->history_worker)
+		? MT_SITE_HISTORY_GROUPS_MAX
+		: MT_RANKING_MOST;
 	char number[MT_NUMBER_LEN];
 
 	if (d->ranking.score_count || d->whole->group_count <= most
-		|| !(d->history_worker || d->client || d->followed))
+		|| !(mt_history_worker_has_series(d->history_worker) || d->client || d->followed))
 		return false;
 	mt_number_count(number, most);
 	snprintf(out, len, "too many groups to sample (over %s)", number);
@@ -170,14 +174,19 @@ bool mt_data_is_suspect(const struct mt_data *d, const struct mt_group *group)
 
 bool mt_data_scores_wait(const struct mt_data *d)
 {
-	uint32_t most = d->history_worker ? MT_SITE_HISTORY_GROUPS_MAX : MT_RANKING_MOST;
-	bool sampled = d->live && !d->history_worker && (d->client || d->recording->import);
+	uint32_t most = mt_history_worker_has_series(d->history_worker)
+		? MT_SITE_HISTORY_GROUPS_MAX
+		: MT_RANKING_MOST;
+	bool sampled = d->live && !mt_history_worker_has_series(d->history_worker)
+		&& (d->client || d->recording->import);
 
 	if (d->ranking.score_count || d->whole->group_count > most)
 		return false;
 	if (d->history_worker)
 		mt_history_worker_ask_series(d->history_worker);
-	return sampled || (d->history_worker && !mt_history_worker_had_series(d->history_worker));
+	return sampled
+		|| (mt_history_worker_has_series(d->history_worker)
+			&& !mt_history_worker_had_series(d->history_worker));
 }
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
@@ -190,14 +199,14 @@ void mt_data_site_history(struct mt_data *d, uint32_t group)
 {
 	if (!d->history_worker)
 		return;
-	if (group != MT_NO_GROUP)
+	if (group != MT_NO_GROUP && !d->frozen)
 		mt_history_worker_ask_group(d->history_worker, group);
 	mt_history_worker_ask_series(d->history_worker);
 }
 
 void mt_data_site_history_soon(struct mt_data *d)
 {
-	if (d->history_worker
+	if (mt_history_worker_has_series(d->history_worker)
 		&& mt_info_blocks_begun(&d->whole->info) + mt_info_blocks_ended(&d->whole->info)
 			<= HISTORY_SOON)
 		mt_history_worker_ask_series(d->history_worker);
@@ -236,6 +245,7 @@ static void forget_image(struct mt_data *d)
 	d->layers.begun = false;
 	d->suspect = (struct mt_suspect){0};
 	d->live = true;
+	mt_data_other_events(d);
 }
 
 /* Notes in the names which functions are wrappers. Those that somebody else holds wait. */
@@ -268,6 +278,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 	if (!judge(d) && !news)
 		return false;
 	mt_data_select(d);
+	mt_data_renew(d);
 	return true;
 }
 
@@ -288,7 +299,7 @@ bool mt_data_take_trace(struct mt_data *d, const struct mt_recording *trace)
 	if (!mt_recording_take_trace(d->recording, trace))
 		return false;
 	look(d);
-	mt_data_begin_filters(d);
+	mt_data_other_events(d);
 	mt_data_site_history(d, MT_NO_GROUP);
 	mt_data_select(d);
 	return true;

@@ -38,7 +38,11 @@ struct mt_data {
 	char *kept_text; /* a filter to come back to, or NULL */
 	/* what it leaves of the recording, where another is in force */
 	struct mt_matched kept;
-	bool ranged; /* the filter asks for a range of time: */
+	/* of a program that runs: what matched borrows from, all that was known at a moment */
+	struct mt_recording *moment;
+	bool renews;     /* what is asked is in force, and has not been seen for a while */
+	uint64_t events; /* grows with every source of events: a trace, a program that runs */
+	bool ranged;     /* the filter asks for a range of time: */
 	uint64_t from_ns, to_ns;
 	struct mt_selection selection;
 	enum mt_metric sort;
@@ -116,7 +120,20 @@ bool mt_data_is_matched(const struct mt_data *);
 const struct mt_profile *mt_data_timeline(struct mt_data *, const char **unfiltered);
 /* Whether that pass goes on; one that a test holds does not. */
 bool mt_data_timeline_runs(const struct mt_data *);
-void mt_data_begin_filters(struct mt_data *);    /* once a trace was opened */
+/* Once a trace was opened, a program is watched, or has executed another one. */
+void mt_data_begin_filters(struct mt_data *);
+/* The events are others from now on: those of the trace of a program that has ended, or of another
+ * program that it executed. A filter that goes by them is asked again. */
+void mt_data_other_events(struct mt_data *);
+/* Of a program that runs, after news: asks again for what is in force. */
+void mt_data_renew(struct mt_data *);
+/* Whether a pass over the events of a program that runs may be made again. */
+bool mt_data_may_renew(const struct mt_data *, const struct mt_worker *);
+/* "3.2s ago", or "" where that is hardly any time, or moment_ns is 0: what is shown of single
+ * allocations is then known to the end. Returns out. */
+const char *mt_data_age_words(char out[32], const struct mt_data *, uint64_t moment_ns);
+/* of what is in force; 0: it is no moment's */
+uint64_t mt_data_moment_ns(const struct mt_data *);
 bool mt_data_asks_names(const struct mt_data *); /* the filter in force goes by names */
 /* once all names are there: what matches by them is known now */
 void mt_data_names_known(struct mt_data *);

@@ -1,12 +1,16 @@
 /* Filters: at once where the groups' totals answer them, else in a thread that goes over the
  * events. */
 #include "core/base/buffer.h"
+#include "core/export/number.h"
 #include "core/query/filter_match.h"
 #include "tui/data/data.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AGE_NS 2500000000u /* which is worth a word */
 
 bool mt_data_is_matched(const struct mt_data *d)
 {
@@ -27,6 +31,7 @@ static int match(const struct mt_source *source, const void *text, void *result,
 	struct mt_filter *filter = mt_filter_new_of(source->profile);
 	int status = mt_filter_parse(filter, text, err);
 
+	mt_filter_allow_absent(filter, true); /* what is not there yet; the rest was checked */
 	if (!status)
 		status = mt_match(result, source, filter, MT_MATCH_HISTORY, err);
 	mt_filter_free(filter);
@@ -46,11 +51,23 @@ void mt_data_begin_filters(struct mt_data *d)
 		.free_request = free,
 		.free_result = free_matched};
 
-	if (!d->reader || !has_events(d->reader))
+	bool follows = d->live && d->client;
+
+	if (!follows && (!d->reader || !has_events(d->reader)))
 		return;
+	d->events++;
+	mt_worker_free(d->matching);
+	mt_worker_free(d->listing);
+	mt_history_worker_free(d->history_worker);
 	d->matching = mt_worker_new(&work);
 	d->listing = mt_listing_new();
-	d->history_worker = mt_history_worker_new(&d->recording->now);
+	if (follows) {
+		mt_worker_follow(d->matching, d->recording);
+		mt_worker_follow(d->listing, d->recording);
+		d->history_worker = mt_history_worker_follow(d->recording);
+	} else {
+		d->history_worker = mt_history_worker_new(&d->recording->now);
+	}
 }
 
 /* Whether the fields can be answered from what is there. */
@@ -60,16 +77,17 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 	int result = mt_filter_compile(&bounds, filter, d->whole, err);
 
 	mt_filter_bounds_free(&bounds);
-	if (result < 0 || !mt_filter_needs(filter) || d->matching)
+	if (result < 0 || !mt_filter_needs(filter))
 		return result;
+	if (d->matching && d->live && d->frozen)
+		return mt_fail(err, -EBUSY,
+			"single blocks are as of now, but the screen is frozen; unfreeze it first");
+	if (d->matching)
+		return 0;
 	if (d->reader)
 		return mt_fail(err, -ENOTSUP,
 			"this field selects individual blocks, but the trace has only totals; "
 			"use fields of groups");
-	if (d->live || d->client)
-		return mt_fail(err, -ENOTSUP,
-			"this field selects individual blocks, but a running program has only "
-			"totals; use fields of groups, or open the saved trace");
 	return mt_fail(err, -ENOTSUP,
 		"this field selects individual blocks, but a stand-alone recording has none in "
 		"order; use fields of groups, or a trace made by 'memtui pack'");
@@ -86,16 +104,20 @@ static bool same(const struct mt_filter *a, const char *text)
 
 /* Another filter is in force, with what it leaves of the recording. Parsed into the filter that is
  * there, which keeps what its patterns know of names. */
-static void put_in_force(struct mt_data *d, const char *text, struct mt_matched matched)
+static void put_in_force(struct mt_data *d, const char *text, struct mt_matched matched,
+	struct mt_recording *moment)
 {
 	struct mt_filter_bounds bounds = {0};
 
-	if (d->kept_text && same(d->filter, d->kept_text)) {
+	/* what was true at a moment is not kept */
+	if (d->kept_text && same(d->filter, d->kept_text) && !d->moment) {
 		mt_matched_free(&d->kept);
 		d->kept = d->matched;
 	} else {
 		mt_matched_free(&d->matched);
 	}
+	mt_recording_free(d->moment);
+	d->moment = moment;
 	d->matched = matched;
 	d->timeline_asked = matched.own;
 	mt_filter_name_columns(d->filter, d->whole);
@@ -116,7 +138,7 @@ static void start(struct mt_data *d, const char *text)
 	char *asked = mt_strdup(text);
 
 	d->asked++;
-	d->timeline_runs = false;
+	d->timeline_runs = d->renews = false;
 	mt_worker_start(d->matching, &d->recording->now, mt_strdup(text));
 	free(d->matching_text);
 	d->matching_text = asked;
@@ -133,7 +155,7 @@ static int ask(struct mt_data *d, const char *text)
 		struct mt_matched kept = d->kept;
 
 		d->kept = (struct mt_matched){0};
-		put_in_force(d, text, kept);
+		put_in_force(d, text, kept, NULL);
 		return 0;
 	}
 	start(d, text);
@@ -154,7 +176,7 @@ static void show_groups(struct mt_data *d, struct mt_filter *filter)
 			mt_filter_set(filter, (enum mt_filter_field)i, NULL, NULL);
 	text = mt_filter_text(filter);
 	if (!same(d->filter, text))
-		put_in_force(d, text, (struct mt_matched){0});
+		put_in_force(d, text, (struct mt_matched){0}, NULL);
 	free(text);
 }
 
@@ -163,6 +185,7 @@ int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 	struct mt_filter *filter = mt_filter_new_of(d->whole);
 	int result = mt_filter_parse(filter, text, err);
 
+	mt_filter_allow_absent(filter, d->live); /* a thread that will be there */
 	if (!result)
 		result = check(d, filter, err);
 	if (!result && mt_filter_needs(filter)) {
@@ -177,11 +200,85 @@ int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 		show_groups(d, filter);
 	} else if (!result) {
 		mt_data_cancel(d);
-		put_in_force(d, text, (struct mt_matched){0});
+		put_in_force(d, text, (struct mt_matched){0}, NULL);
 	}
 	mt_filter_free(filter);
 	return result;
 }
+
+/* ---- a program that runs --------------------------------------------------------------------- */
+
+bool mt_data_may_renew(const struct mt_data *d, const struct mt_worker *worker)
+{
+	return d->live && d->client && !d->frozen && mt_worker_may_renew(worker);
+}
+
+void mt_data_renew(struct mt_data *d)
+{
+	char *text;
+
+	if (d->matching_text && !mt_worker_asked(d->matching)) { /* there was nothing yet */
+		text = mt_strdup(d->matching_text);
+		start(d, text);
+		free(text);
+	} else if (d->moment && !d->matching_text && mt_data_is_matched(d)
+		&& mt_data_may_renew(d, d->matching)) {
+		text = mt_filter_text(d->filter);
+		start(d, text);
+		d->renews = true;
+		free(text);
+	}
+}
+
+const char *mt_data_age_words(char out[32], const struct mt_data *d, uint64_t moment_ns)
+{
+	uint64_t now = d->whole->info.wall_ns;
+	char age[MT_NUMBER_LEN];
+
+	out[0] = '\0';
+	if (!moment_ns || now < moment_ns + AGE_NS)
+		return out;
+	mt_number_time(age, now - moment_ns);
+	snprintf(out, 32, "%s ago", age);
+	return out;
+}
+
+uint64_t mt_data_moment_ns(const struct mt_data *d)
+{
+	return d->moment ? d->moment->now.profile->info.wall_ns : 0;
+}
+
+/* Whether the screen knows all groups that the moment has: it may not have looked since, and does
+ * not while it is frozen. */
+static bool has_caught_up(struct mt_data *d, const struct mt_recording *moment)
+{
+	if (!moment || moment->now.profile->group_count <= d->whole->group_count)
+		return true;
+	mt_data_update(d, true);
+	return moment->now.profile->group_count <= d->whole->group_count;
+}
+
+/* The process has not allocated yet, or has just executed another program: news will come. */
+static bool comes_later(const struct mt_data *d, int result)
+{
+	return d->live && (result == -ENODATA || result == -ESTALE || result == -EAGAIN);
+}
+
+void mt_data_other_events(struct mt_data *d)
+{
+	char *text = mt_data_wanted(d);
+	bool matched = mt_data_is_matched(d) || mt_data_pending(d);
+
+	mt_data_cancel(d);
+	mt_data_begin_filters(d);
+	if (matched) {
+		put_in_force(d, "", (struct mt_matched){0}, NULL);
+		mt_data_filter(d, text, NULL);
+	}
+	free(text);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 void mt_data_remember(struct mt_data *d)
 {
@@ -231,16 +328,17 @@ const struct mt_profile *mt_data_timeline(struct mt_data *d, const char **unfilt
 		*unfiltered = NULL;
 		return d->matched.own ? &d->matched.profile : &d->profile;
 	}
-	if (d->matching && !d->timeline_asked && !d->matching_text) {
+	if (d->matching && !d->live && !d->timeline_asked && !d->matching_text) {
 		char *text = mt_filter_text(d->filter);
 
 		start(d, text);
 		d->timeline_asked = d->timeline_runs = true;
 		free(text);
 	}
-	*unfiltered = d->matching      ? "all groups, until the filter is applied "
-		: d->live || d->client ? "all groups: a running program's timeline is not filtered "
-				       : "all groups: no events to filter ";
+	*unfiltered = d->live || (d->client && !d->matching)
+		? "all groups: a running program's timeline is not filtered "
+		: d->matching ? "all groups, until the filter is applied "
+			      : "all groups: no events to filter ";
 	return &d->profile;
 }
 
@@ -262,13 +360,13 @@ bool mt_data_cancel(struct mt_data *d)
 	mt_worker_cancel(d->matching);
 	free(d->matching_text);
 	d->matching_text = NULL;
-	d->timeline_asked = d->timeline_runs = false;
+	d->timeline_asked = d->timeline_runs = d->renews = false;
 	return pending;
 }
 
 const char *mt_data_pending(const struct mt_data *d)
 {
-	return d->timeline_runs ? NULL : d->matching_text;
+	return d->timeline_runs || d->renews ? NULL : d->matching_text;
 }
 
 char *mt_data_wanted(const struct mt_data *d)
@@ -283,15 +381,25 @@ int mt_data_collect(struct mt_data *d, struct mt_err *err)
 	struct mt_matched matched = {0};
 	int result = d->matching ? mt_worker_collect(d->matching, &matched, err) : 0;
 	char *text = d->matching_text;
+	bool renewed = d->renews;
 
-	if (!result)
+	if (!result || comes_later(d, result))
 		return 0;
+	struct mt_recording *moment = mt_worker_moment(d->matching);
+
 	d->matching_text = NULL;
-	d->timeline_runs = false;
+	if (result > 0 && !has_caught_up(d, moment)) { /* then it is asked again */
+		d->matching_text = text;
+		mt_matched_free(&matched);
+		mt_recording_free(moment);
+		return 0;
+	}
+	d->timeline_runs = d->renews = false;
 	if (result > 0)
-		put_in_force(d, text, matched);
+		put_in_force(d, text, matched, moment);
 	free(text);
-	return result;
+	/* what is in force stays there, and is asked again as long as the program runs */
+	return result < 0 && renewed ? 0 : result;
 }
 
 bool mt_data_asks_names(const struct mt_data *d)

@@ -2,12 +2,14 @@
 #include "core/base/buffer.h"
 #include "tui/data/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct mt_history_worker {
 	struct mt_worker *worker;
-	struct mt_generation of;
-	bool had_series;
+	struct mt_generation of; /* the names alone of a program that runs, which it follows */
+	bool follows, had_series;
+	char fault[512]; /* of the last request; "": none */
 	/* not known yet; a group is asked for first: somebody looks at it */
 	bool wants_series, wants_group;
 	uint32_t group;               /* that was asked for last, or MT_NO_GROUP */
@@ -52,17 +54,32 @@ static int find(const struct mt_source *source, const void *request, void *resul
 	return status;
 }
 
+/* one thread decodes: nobody waits for it as for a filter */
+static const struct mt_worker_kind work = {.words = "to look into groups in",
+	.result_size = sizeof(struct found),
+	.run = find,
+	.free_request = free,
+	.free_result = free_found,
+	.unseen = true,
+	.nameless = true,
+	.workers = 1};
+
+struct mt_history_worker *mt_history_worker_follow(const struct mt_recording *of)
+{
+	struct mt_history_worker *s = mt_alloc(sizeof *s);
+
+	*s = (struct mt_history_worker){
+		.worker = mt_worker_new(&work),
+		.follows = true,
+		.group = MT_NO_GROUP,
+		.known = {.group = MT_NO_GROUP},
+	};
+	mt_worker_follow(s->worker, of);
+	return s;
+}
+
 struct mt_history_worker *mt_history_worker_new(const struct mt_generation *of)
 {
-	/* one thread decodes: nobody waits for it as for a filter */
-	static const struct mt_worker_kind work = {.words = "to look into groups in",
-		.result_size = sizeof(struct found),
-		.run = find,
-		.free_request = free,
-		.free_result = free_found,
-		.unseen = true,
-		.nameless = true,
-		.workers = 1};
 	struct mt_history_worker *s = mt_alloc(sizeof *s);
 
 	*s = (struct mt_history_worker){
@@ -97,7 +114,7 @@ static void go_on(struct mt_history_worker *s)
 
 void mt_history_worker_ask_series(struct mt_history_worker *s)
 {
-	if (s->had_series || s->of.profile->group_count > MT_SITE_HISTORY_GROUPS_MAX)
+	if (s->follows || s->had_series || s->of.profile->group_count > MT_SITE_HISTORY_GROUPS_MAX)
 		return;
 	s->had_series = s->wants_series = true;
 	if (!s->wants_group)
@@ -106,7 +123,7 @@ void mt_history_worker_ask_series(struct mt_history_worker *s)
 
 void mt_history_worker_ask_group(struct mt_history_worker *s, uint32_t group)
 {
-	if (s->group == group)
+	if (s->group == group && !(s->known.group == group && mt_worker_may_renew(s->worker)))
 		return;
 	s->group = group;
 	s->wants_group = true;
@@ -123,6 +140,11 @@ bool mt_history_worker_had_series(const struct mt_history_worker *s)
 	return s->had_series && !s->wants_series;
 }
 
+bool mt_history_worker_has_series(const struct mt_history_worker *s)
+{
+	return s && !s->follows;
+}
+
 int mt_history_worker_fd(const struct mt_history_worker *s)
 {
 	return mt_worker_fd(s->worker);
@@ -137,6 +159,8 @@ bool mt_history_worker_collect(struct mt_history_worker *s, struct mt_series *se
 	*series = found.series;
 	if (!result)
 		return false;
+	mt_recording_free(mt_worker_moment(s->worker));
+	snprintf(s->fault, sizeof s->fault, "%s", result < 0 ? err.text : "");
 	if (!s->wants_group)
 		s->wants_series = false;
 	s->wants_group = false;
@@ -146,6 +170,11 @@ bool mt_history_worker_collect(struct mt_history_worker *s, struct mt_series *se
 	}
 	go_on(s);
 	return result > 0;
+}
+
+const char *mt_history_worker_fault(const struct mt_history_worker *s)
+{
+	return *s->fault ? s->fault : NULL;
 }
 
 const struct mt_site_history *mt_history_worker_group(const struct mt_history_worker *s,

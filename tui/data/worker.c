@@ -3,10 +3,15 @@
 #include "core/base/thread.h"
 #include "tui/data/bell.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define RENEW_NS 1000000000u
+#define REST 4 /* as often as long as the last pass */
 
 struct mt_worker {
 	pthread_t thread;
@@ -14,20 +19,38 @@ struct mt_worker {
 	int fd;
 	double hold; /* a share to stop at; 0: none */
 	const struct mt_worker_kind *work;
-	bool asked; /* known to the caller's thread alone */
+	/* known to the caller's thread alone: */
+	bool asked;
+	struct mt_recording *collected;
+	/* when the last request came; when it was collected (0: never), and how long it took */
+	uint64_t began_ns, done_ns, took_ns;
+	/* before the thread is asked: the session that it follows, else "" */
+	char session[108];
+	pid_t process;
 	/* below: by the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	void *next;                   /* request to be taken by the thread */
 	struct mt_generation next_of; /* what it is about */
 	bool running, held, quit;
+	bool left; /* its thread waits for a recorder, and frees it when that is over */
 	bool done; /* result and err are those of what is asked */
 	int status;
 	void *result;
+	struct mt_recording *moment; /* that the result borrows from; NULL: a generation */
+	uint64_t image;              /* that the session's process is in */
 	struct mt_err err;
 	double fraction;
 	atomic_bool cancel;
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static int on_progress(void *context, double fraction)
 {
@@ -47,6 +70,34 @@ static int on_progress(void *context, double fraction)
 	}
 	pthread_mutex_unlock(&w->lock);
 	return atomic_load(&w->cancel);
+}
+
+/* All that is known now, with the names that are there. NULL on error. */
+static struct mt_recording *open_moment(const struct mt_worker *w, uint64_t image,
+	struct mt_source *source, struct mt_err *err)
+{
+	struct mt_recording *r = mt_recording_open_live(w->session, w->process, false, err);
+
+	if (r && mt_client_image(r->client) != image) {
+		mt_fail(err, -ESTALE, "the process has just executed another program");
+		mt_recording_free(r);
+		return NULL;
+	}
+	if (r) {
+		source->profile = r->now.profile;
+		source->reader = r->now.reader;
+	}
+	return r;
+}
+
+static void free_worker(struct mt_worker *w)
+{
+	mt_recording_free(w->collected);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
 }
 
 static void *run(void *context)
@@ -70,6 +121,7 @@ static void *run(void *context)
 		};
 		void *result = mt_alloc(w->work->result_size), *request = w->next;
 		struct mt_err err = {0};
+		uint64_t image = w->image;
 
 		w->next = NULL;
 		w->next_of = (struct mt_generation){0};
@@ -77,7 +129,10 @@ static void *run(void *context)
 		w->fraction = 0;
 		atomic_store(&w->cancel, false);
 		pthread_mutex_unlock(&w->lock);
-		int status = w->work->run(&source, request, result, &err);
+		struct mt_recording *moment =
+			*w->session ? open_moment(w, image, &source, &err) : NULL;
+		int status = *w->session && !moment ? err.code
+						    : w->work->run(&source, request, result, &err);
 
 		w->work->free_request(request);
 		mt_generation_release(&of);
@@ -86,15 +141,21 @@ static void *run(void *context)
 		if (atomic_load(&w->cancel)) { /* also where it was done before it saw that */
 			w->work->free_result(result);
 			free(result);
+			mt_recording_free(moment);
 		} else {
 			w->done = true;
 			w->status = status;
 			w->result = result;
+			w->moment = moment;
 			w->err = err;
 		}
 		mt_bell_ring(w->fd);
 	}
+	bool left = w->left;
+
 	pthread_mutex_unlock(&w->lock);
+	if (left)
+		free_worker(w);
 	return NULL;
 }
 
@@ -111,6 +172,27 @@ struct mt_worker *mt_worker_new(const struct mt_worker_kind *work)
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	return w;
+}
+
+void mt_worker_follow(struct mt_worker *w, const struct mt_recording *of)
+{
+	const struct mt_session_entry *session = mt_client_entry(of->client);
+
+	pthread_mutex_lock(&w->lock);
+	if (!w->started) {
+		memcpy(w->session, session->name, sizeof w->session);
+		w->process = session->program;
+	}
+	w->image = of->image;
+	pthread_mutex_unlock(&w->lock);
+}
+
+struct mt_recording *mt_worker_moment(struct mt_worker *w)
+{
+	struct mt_recording *moment = w->collected;
+
+	w->collected = NULL;
+	return moment;
 }
 
 /* With the lock. */
@@ -130,7 +212,9 @@ static void forget(struct mt_worker *w)
 	if (w->done && w->result)
 		w->work->free_result(w->result);
 	free(w->result);
+	mt_recording_free(w->moment);
 	w->result = NULL;
+	w->moment = NULL;
 	w->done = w->held = false;
 	pthread_cond_broadcast(&w->wake);
 }
@@ -142,14 +226,18 @@ void mt_worker_free(struct mt_worker *w)
 	pthread_mutex_lock(&w->lock);
 	forget(w);
 	w->quit = true;
+	/* a recorder that stands still is not waited for */
+	bool started = w->started, left = w->left = *w->session && w->running;
+	pthread_t thread = w->thread;
+
 	pthread_mutex_unlock(&w->lock);
-	if (w->started)
-		pthread_join(w->thread, NULL);
-	pthread_cond_destroy(&w->wake);
-	pthread_mutex_destroy(&w->lock);
-	if (w->fd >= 0)
-		close(w->fd);
-	free(w);
+	if (left) {
+		pthread_detach(thread);
+		return;
+	}
+	if (started)
+		pthread_join(thread, NULL);
+	free_worker(w);
 }
 
 void mt_worker_start(struct mt_worker *w, const struct mt_generation *of, void *request)
@@ -158,9 +246,14 @@ void mt_worker_start(struct mt_worker *w, const struct mt_generation *of, void *
 
 	mt_worker_cancel(w);
 	w->asked = true;
+	w->began_ns = now_ns();
 	pthread_mutex_lock(&w->lock);
 	w->next = request;
-	w->next_of = mt_generation_hold(of, !w->work->nameless);
+	/* the totals of a program that runs are to be brought up to date meanwhile */
+	if (!*w->session)
+		w->next_of = mt_generation_hold(of, !w->work->nameless);
+	else if (!w->work->nameless)
+		w->next_of = mt_generation_hold_names(of);
 	w->fraction = 0;
 	pthread_cond_broadcast(&w->wake);
 	if (!w->started)
@@ -182,6 +275,13 @@ void mt_worker_cancel(struct mt_worker *w)
 	forget(w);
 	pthread_mutex_unlock(&w->lock);
 	w->asked = false;
+}
+
+bool mt_worker_may_renew(const struct mt_worker *w)
+{
+	uint64_t pause_ns = w->took_ns > RENEW_NS / REST ? w->took_ns * REST : RENEW_NS;
+
+	return *w->session && !w->asked && w->done_ns && now_ns() >= w->done_ns + pause_ns;
 }
 
 bool mt_worker_asked(const struct mt_worker *w)
@@ -216,12 +316,18 @@ int mt_worker_collect(struct mt_worker *w, void *out, struct mt_err *err)
 			memcpy(out, w->result, w->work->result_size);
 		free(w->result);
 		w->result = NULL;
+		mt_recording_free(w->collected);
+		w->collected = w->moment;
+		w->moment = NULL;
 		if (w->status < 0)
 			*err = w->err;
 		w->done = false;
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (result)
+	if (result) {
 		w->asked = false;
+		w->done_ns = now_ns();
+		w->took_ns = w->done_ns - w->began_ns;
+	}
 	return result;
 }

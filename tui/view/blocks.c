@@ -52,9 +52,11 @@ struct asked {
 struct mt_blocks_state {
 	struct mt_list list; /* identity: number of the allocation + 1 */
 	struct asked wanted, shown;
-	uint64_t generation, names;       /* of data and symbols that it was asked of */
-	struct mt_allocation_list blocks; /* as shown says */
-	bool given_up;
+	uint64_t generation, names, events; /* of data and symbols that it was asked of */
+	uint64_t asked_of;                  /* events of the last request */
+	uint64_t moment_ns;                 /* of a program that runs: when it was so */
+	struct mt_allocation_list blocks;   /* as shown says */
+	bool given_up, renews;
 	int percent; /* done, once it takes long; -1: not yet */
 	char error[512];
 };
@@ -92,7 +94,7 @@ bool mt_blocks_progress(struct mt_app *app, int percent)
 	struct mt_blocks_state *t = state_of(app);
 	bool news = t->percent != percent;
 
-	t->percent = percent;
+	t->percent = t->renews ? -1 : percent;
 	return news && app->view == MT_VIEW_BLOCKS;
 }
 
@@ -109,17 +111,31 @@ static void ask(struct mt_app *app)
 	struct mt_blocks_state *t = app->blocks;
 	struct asked *w = &t->wanted;
 
-	t->given_up = false;
+	t->given_up = t->renews = false;
 	t->percent = -1;
 	t->error[0] = '\0';
-	if (!t->shown.filter || t->shown.group != w->group || strcmp(t->shown.filter, w->filter)) {
+	if (!t->shown.filter || t->asked_of != app->data.events || t->shown.group != w->group
+		|| strcmp(t->shown.filter, w->filter)) {
 		mt_allocations_free(&t->blocks);
 		free(t->shown.filter);
 		t->shown.filter = NULL;
 		t->list = (struct mt_list){.rows = t->list.rows};
 	}
+	t->asked_of = app->data.events;
 	mt_listing_start(app->data.listing, &app->data.recording->now, w->filter, w->group,
 		w->order, w->ascending);
+}
+
+/* Groups and threads that the screen does not know yet. */
+static void drop_unknown(struct mt_allocation_list *blocks, const struct mt_profile *known)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < blocks->count; i++)
+		if (blocks->items[i].group < known->group_count
+			&& blocks->items[i].thread < known->thread_count)
+			blocks->items[kept++] = blocks->items[i];
+	blocks->count = kept;
 }
 
 void mt_blocks_collect(struct mt_app *app)
@@ -132,8 +148,16 @@ void mt_blocks_collect(struct mt_app *app)
 
 	if (!result)
 		return;
+	struct mt_recording *moment = mt_worker_moment(app->data.listing);
+
+	if (moment && result > 0)
+		drop_unknown(&blocks, app->data.whole);
+	t->moment_ns = moment ? moment->now.profile->info.wall_ns : 0;
+	mt_recording_free(moment);
 	app->dirty = app->dirty || app->view == MT_VIEW_BLOCKS;
 	t->percent = -1;
+	if (result < 0 && app->data.live && t->shown.filter) /* what is shown stays */
+		return;
 	if (result < 0) {
 		mt_allocations_free(&blocks);
 		snprintf(t->error, sizeof t->error, "%s", err.text);
@@ -160,16 +184,21 @@ static struct mt_list *list(struct mt_app *app)
 
 	if (!d->listing || (t->wanted.filter && t->generation == d->generation))
 		return &t->list;
+	bool old = mt_data_may_renew(d, d->listing);
 	char *filter = mt_filter_text(d->filter);
-	bool same = t->wanted.filter && !strcmp(filter, t->wanted.filter)
+	bool same = !old && t->events == d->events && t->wanted.filter
+		&& !strcmp(filter, t->wanted.filter)
 		&& (t->names == d->symbols->generation || !mt_data_asks_names(d));
 
 	t->generation = d->generation;
+	t->events = d->events;
 	t->names = d->symbols->generation;
 	free(t->wanted.filter);
 	t->wanted.filter = filter;
-	if (!same)
+	if (!same) {
 		ask(app);
+		t->renews = old && t->shown.filter;
+	}
 	return &t->list;
 }
 
@@ -285,7 +314,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		at += columns[i].width;
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, a->group);
-	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, a->group);
+	mt_backtrace_get(&backtrace, app->data.whole, app->data.symbols, a->group);
 	mt_draw_swatch(app->screen, r.row, r.column + l->where - SWATCH,
 		mt_layers_of(&app->data.layers, a->group), role);
 	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected,
@@ -311,8 +340,9 @@ static void draw_summary(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_blocks_state *t = app->blocks;
 	char keys[64], hint[48] = "", kept[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN];
-	char bytes[16], group[64] = "";
+	char bytes[16], group[64] = "", age[32];
 
+	mt_data_age_words(age, &app->data, t->moment_ns);
 	if (t->wanted.group != MT_NO_GROUP) {
 		snprintf(group, sizeof group, " of group #%u", t->wanted.group);
 		mt_keymap_words(hint, sizeof hint, "   {parent}: all groups");
@@ -332,29 +362,21 @@ static void draw_summary(struct mt_app *app, struct mt_rect r)
 			mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
 	else if (t->shown.filter && t->blocks.count < t->blocks.matched)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-			"the %s %s of %s blocks%s, %s%s", first_words(&t->shown), kept, count,
-			group, bytes, hint);
+			"the %s %s of %s blocks%s, %s%s%s%s", first_words(&t->shown), kept, count,
+			group, bytes, *age ? "   " : "", age, hint);
 	else if (t->shown.filter)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-			"%s %s%s, %s%s", count, MT_PLURAL(count, "block"), group, bytes, hint);
+			"%s %s%s, %s%s%s%s", count, MT_PLURAL(count, "block"), group, bytes,
+			*age ? "   " : "", age, hint);
 }
 
 /* Why there are no single blocks, and how there will be. */
 static void draw_none(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_data *d = &app->data;
-	const char *path = d->client ? mt_client_entry(d->client)->trace_path : "";
 	const char *words[3] = {"", "", ""};
-	char *open = mt_format("memtui open %s", *path ? path : "TRACE");
 
-	if (d->client && (!d->recorder_gone || d->trace == MT_TRACE_AWAITED)) {
-		words[0] = "a live session has only totals";
-		words[1] = "individual blocks are listed here once it has ended";
-	} else if (d->client || d->live) {
-		words[0] = "a live session has only totals";
-		words[1] = "for blocks, once the program has ended:";
-		words[2] = d->recording->import ? "memtui pack" : open;
-	} else if (d->reader) {
+	if (d->reader) {
 		words[0] = "this trace has only totals";
 		words[1] = "to have blocks as well, record again:";
 		words[2] = "memtui record";
@@ -373,7 +395,6 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 		r.row += rows;
 		r.rows -= rows;
 	}
-	free(open);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

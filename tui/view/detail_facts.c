@@ -68,7 +68,7 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 		put(&l, MT_ROLE_DIM, "%s   ",
 			mt_data_unsampled(&app->data, why, sizeof why) ? why
 				: app->data.live ? "available after a few seconds"
-				: app->data.history_worker
+				: mt_history_worker_has_series(app->data.history_worker)
 				? "being computed"
 				: "not available: the trace has no events");
 	}
@@ -139,6 +139,29 @@ static void put_usual(struct line *l, const struct mt_site_history *s)
 			(unsigned)(s->outlived * 100 / s->live_count));
 }
 
+/* Why there is nothing that only events tell. */
+static const char *why_not(const struct mt_app *app)
+{
+	const struct mt_data *d = &app->data;
+
+	if (mt_history_worker_has_series(d->history_worker))
+		return "being computed";
+	if (d->live && d->history_worker)
+		return mt_history_worker_fault(d->history_worker)
+			? mt_history_worker_fault(d->history_worker)
+			: "being computed";
+	if (d->client && !d->recorder_gone)
+		return "available after all its child processes have exited";
+	if (d->trace == MT_TRACE_AWAITED)
+		return "being read from the trace";
+	if (d->trace == MT_TRACE_FAILED)
+		return "not available: its trace is damaged";
+	if (d->client && !d->trace)
+		return "in its own trace: press 9, then Enter on it";
+	return d->live || d->followed ? "only in a trace made by 'memtui pack'"
+				      : "not available: the trace has no events";
+}
+
 /* Of a group of which only totals are known: the blocks that lived at a point and were not freed
  * since. Where none was freed in the whole span, this is what lives. */
 static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const struct mt_group *g)
@@ -155,28 +178,8 @@ static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const
 		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old,
 			then, young);
 	else
-		put(l, MT_ROLE_TEXT, "at least %s older than %s; exact ages: available after exit",
-			old, then);
-}
-
-/* Why there is nothing that only events tell. */
-static const char *why_not(const struct mt_app *app)
-{
-	const struct mt_data *d = &app->data;
-
-	if (d->history_worker)
-		return "being computed";
-	if (d->client && !d->recorder_gone)
-		return d->live ? "available after exit"
-			       : "available after all its child processes have exited";
-	if (d->trace == MT_TRACE_AWAITED)
-		return "being read from the trace";
-	if (d->trace == MT_TRACE_FAILED)
-		return "not available: its trace is damaged";
-	if (d->client && !d->trace)
-		return "in its own trace: press 9, then Enter on it";
-	return d->live || d->followed ? "only in a trace made by 'memtui pack'"
-				      : "not available: the trace has no events";
+		put(l, MT_ROLE_TEXT, "at least %s older than %s; exact ages: %s", old, then,
+			why_not(l->app));
 }
 
 /* What a row of facts came to. */
