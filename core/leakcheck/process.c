@@ -79,7 +79,7 @@ int mt_leakcheck_begin(struct mt_leakcheck *c, struct mt_recording **recording,
 	*untold = (struct mt_err){0};
 	if (!r)
 		return err->code;
-	if (r->now.profile->info.origin == MT_ORIGIN_ATTACHED)
+	if (mt_client_entry(r->client)->attached)
 		flags |= MT_STILL_ATTACHED;
 	struct moment m = {.recording = r};
 	int status = mt_still_take(&c->still, target->process, flags, take_moment, &m, err);
