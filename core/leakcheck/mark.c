@@ -31,6 +31,7 @@ struct marking {
 	const struct mt_roots *roots;
 	const struct mt_still *still;
 	enum pass pass;
+	bool in_libc;    /* words of the C library's data are read */
 	uint32_t leader; /* PASS_LOST: the block that is definitely lost */
 	/* Blocks that are reached, first come, first read: so a way to a block is among the
 	 * shortest. Those before the next one are read. */
@@ -74,6 +75,25 @@ static void see_inner(struct marking *m, uint32_t block, uint64_t word, struct p
 	m->inner[m->inner_count++] = (struct inner){block, at, word};
 }
 
+/* glibc's malloc keeps the addresses of free chunks, and of the rest of the heap, in its data. A
+ * chunk begins with 16 bytes of which the first 8 are the last ones of the block before it. No
+ * other word of the C library's data points there. */
+static bool is_next_chunk(const struct mt_held_block *b, uint64_t word)
+{
+	uint64_t chunk = (b->size + 8 + 15) & ~15ull;
+
+	return word == b->address - 16 + (chunk < 32 ? 32 : chunk);
+}
+
+/* Of the C library: writable, and of the file. */
+static bool is_libc(const struct marking *m, const struct mt_root *r)
+{
+	const char *path = r->kind == MT_ROOT_DATA ? m->still->maps[r->map].path : NULL;
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	return name && (!strncmp(name, "/libc.so", 8) || !strncmp(name, "/libc-2", 7));
+}
+
 static void see_word(struct marking *m, uint64_t word, struct place at)
 {
 	uint32_t block = mt_held_blocks_find(m->blocks, word);
@@ -82,6 +102,8 @@ static void see_word(struct marking *m, uint64_t word, struct place at)
 		return;
 	struct mt_held_block *b = &m->blocks->items[block];
 
+	if (m->in_libc && is_next_chunk(b, word))
+		return;
 	switch (m->pass) {
 	case PASS_REACHABLE:
 		if (b->verdict == MT_VERDICT_REACHABLE)
@@ -267,11 +289,13 @@ static void mark_from_roots(struct marking *m)
 		const struct mt_tracee_registers *t =
 			m->still->thread_count ? m->still->threads[r->thread] : NULL;
 
+		m->in_libc = is_libc(m, r);
 		if (r->kind == MT_ROOT_REGISTERS)
 			see_words(m, t->words, t->count, (struct place){MT_HOLDER_ROOT | i, 0});
 		else
 			see_range(m, r->low, r->high, r->private_only, MT_HOLDER_ROOT | i);
 	}
+	m->in_libc = false;
 	follow(m);
 	try_inner(m);
 }

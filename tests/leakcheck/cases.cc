@@ -87,6 +87,19 @@ CASE void case_lost_end()
 	shown = behind;
 	shown = nullptr;
 }
+// malloc keeps the address of a free chunk, and a chunk begins in the last bytes of the block before it.
+CASE void case_lost_before_free_chunk()
+{
+	static void *volatile fence;
+
+	EXPECT(1, 0, 0, 1);
+	shown = MAKE(4008);
+	void *volatile next = malloc(8008);
+
+	fence = MAKE(24);
+	free(next);
+	shown = nullptr;
+}
 CASE void case_lost_large()
 {
 	EXPECT(1, 1, 0, 0);
@@ -390,6 +403,10 @@ int main(int argc, char **argv)
 		case_array_new, case_second_base, case_length_before, case_old_string, case_unaligned};
 	pthread_t thread;
 
+	static char room[1 << 16];
+
+	setvbuf(stdout, room, _IOFBF, sizeof room); // no block is made for them
+	setvbuf(stdin, nullptr, _IONBF, 0);
 	if (argc > 2) // what is made from now on
 		getchar();
 	for (auto one : cases) {
@@ -402,6 +419,7 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&barrier);
 	pthread_create(&thread, nullptr, case_thread_register, nullptr);
 	pthread_barrier_wait(&barrier);
+	case_lost_before_free_chunk(); // the last one: nobody takes the chunk
 	wipe_stack();
 #if defined WITH_LSAN
 	__lsan_do_recoverable_leak_check();
