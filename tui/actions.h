@@ -156,6 +156,9 @@ enum mt_scope {
 	X(FASTER, OVERVIEW, "+", 0, "Faster", "redraw more often") \
 	X(SLOWER, OVERVIEW, "-", 0, "Slower", "redraw less often") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording continues") \
+	X(LEAK_CHECK, LIVE, "!", 0, "Leak check", \
+		"look for blocks to which the program has lost all pointers; it stands still for " \
+		"some milliseconds") \
 	X(SIGNAL, LIVE, "K", 0, "Signal", \
 		"send the program a signal: TERM, INT, HUP, USR1, STOP, CONT, KILL") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause or resume the recording; frees are still counted") \

@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "tui/data/difference.h"
 #include "tui/data/job.h"
+#include "tui/data/lost.h"
 #include "tui/data/triage.h"
 #include "tui/terminal/clipboard.h"
 #include "tui/user/config.h"
@@ -332,6 +333,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_BASELINE: mt_difference_baseline(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
+	case MT_ACTION_LEAK_CHECK: mt_lost_check(app); break;
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;
 	case MT_ACTION_THEME: mt_themes_open(app); break;
 	case MT_ACTION_GRAPHS: change_graphs(app); break;

@@ -49,6 +49,32 @@ static void check_ended(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* What the program has lost all pointers to, while it runs. */
+static void check_lost(struct tests *t)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "lost.dat", "--", "./loses", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_wait_text(&terminal, "LIVE");
+	check_answer(t, &terminal, "O\r\r", "lost 1", "a program loses a block");
+	check_answer(t, &terminal, "\0352\\function:lose_one\r", "lose_one", "its group is listed");
+	check_answer(t, &terminal, "!", "lost: 2.9k in 1 block, possibly 0B",
+		"a leak check finds it");
+	check_answer(t, &terminal, "\r", " verdict definitely lost 2.9k in 1 block; at ",
+		"and the group's detail says so");
+	check_answer(t, &terminal, "O\r\r", "lost 2", "it loses another one");
+	check_answer(t, &terminal, "\0352!", "lost: 5.9k in 2 blocks", "the next one finds both");
+	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
+	check_answer(t, &terminal, "2\r", " verdict definitely lost 5.9k in 2 blocks; at ",
+		"and its trace has what was found");
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal) && !terminal.status, "the session ends");
+	terminal_close(&terminal);
+}
+
 /* With more groups than samples are taken of, while it runs. */
 static void check_many(struct tests *t)
 {
@@ -167,6 +193,7 @@ int main(int argc, char **argv)
 
 	if (wanted("live")) {
 		check_ended(&t);
+		check_lost(&t);
 		check_stopped(&t);
 		check_full(&t);
 		check_many(&t);

@@ -41,6 +41,7 @@ done
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 sh "$here/../programs/leaks/build.sh" "$scratch/leaks" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/keeps" "$here/../programs/keeps.c" || exit 1
+$cc -O0 -g -fno-builtin -o "$scratch/loses" "$here/../programs/loses.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/told" "$here/../programs/told.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/daemon" "$here/../programs/daemon.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/own_rules" "$here/../programs/own_rules.c" || exit 1

@@ -2,6 +2,7 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/query/wrappers.h"
+#include "tui/data/lost.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ void mt_data_free(struct mt_data *d)
 	free(d->kept_text);
 	mt_ranking_free(&d->ranking);
 	free(d->command);
+	mt_lost_forget(d);
 	mt_recording_free(d->moment);
 	mt_recording_free(d->recording);
 }
@@ -244,6 +246,7 @@ static void forget_image(struct mt_data *d)
 	d->ranking = (struct mt_ranking){0};
 	d->layers.begun = false;
 	d->suspect = (struct mt_suspect){0};
+	mt_lost_forget(d);
 	d->live = true;
 	mt_data_other_events(d);
 }

@@ -64,6 +64,7 @@ struct mt_data {
 	struct mt_ranking ranking;
 	struct mt_layers layers;
 	struct mt_suspect suspect;
+	struct mt_verdicts *verdicts; /* of a leak check on the screen (lost.h); NULL: none */
 	struct mt_history_worker
 		*history_worker; /* goes over the events for it; NULL: there are none */
 };

@@ -3,6 +3,7 @@
 #include "tui/view/detail_facts.h"
 #include "core/export/number.h"
 #include "core/export/rank_words.h"
+#include "tui/data/lost.h"
 #include "tui/view/sparkline.h"
 
 #include <stdarg.h>
@@ -339,7 +340,14 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 		(struct mt_rect){r.row, r.column + 1, most, r.columns - 1}, MT_ROLE_TEXT, text);
 	if (!rows)
 		return score;
-	r.row += score < 2 ? 2 : score; /* mostly it takes two: the rest stays where it is */
+	score = score < 2 ? 2 : score; /* mostly it takes two: the rest stays where it is */
+	if (mt_lost_words(text, sizeof text, d, app->detail.group)) {
+		struct line l = {app, r.row + score++, r.column, r.column + r.columns};
+
+		put(&l, MT_ROLE_DIM, " verdict ");
+		put(&l, MT_ROLE_TEXT, "%s", text);
+	}
+	r.row += score;
 	draw_trend(app, (struct mt_rect){r.row, r.column, 1, r.columns});
 	r.row++;
 	if (rows == 5) {
@@ -350,5 +358,5 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 
 		put(&l, MT_ROLE_DIM, " age     %s", why_not(app));
 	}
-	return rows + (score < 2 ? 2 : score);
+	return rows + score;
 }
