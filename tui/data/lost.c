@@ -107,7 +107,8 @@ void mt_lost_check(struct mt_app *app)
 	if (!d->live || !entry) {
 		mt_app_say(app,
 			mt_lost_verdicts(d)
-				? "the recording has a leak check: {open} on a group says what it found"
+				? "the recording has a leak check: {open} on a group says what it "
+				  "found"
 				: "only a program that is being recorded can be checked; 'memtui "
 				  "record --leak-check' checks it at its end");
 		return;

@@ -1,5 +1,5 @@
-/* The leak check of what is shown: made on the screen, of a program that runs, or at its end, by the
- * recording. */
+/* The leak check of what is shown: made on the screen, of a program that runs; or at its end, by
+ * the recording. */
 #ifndef MT_TUI_LOST_H
 #define MT_TUI_LOST_H
 
