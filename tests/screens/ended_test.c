@@ -60,15 +60,16 @@ static void check_lost(struct tests *t)
 	terminal_start(&terminal, 24, 80, &s, argv);
 	terminal_wait_text(&terminal, "LIVE");
 	check_answer(t, &terminal, "O\r\r", "lost 1", "a program loses a block");
-	check_answer(t, &terminal, "\0352\\function:lose_one\r", "lose_one", "its group is listed");
+	check_answer(t, &terminal, "\0352\\function:lose_one\r", "\xe2\x96\x8c lose_one",
+		"its group is listed");
 	check_answer(t, &terminal, "!", "lost: 2.9k in 1 block, possibly 0B",
 		"a leak check finds it");
-	check_answer(t, &terminal, "\r", " verdict definitely lost 2.9k in 1 block; at ",
+	check_answer(t, &terminal, "\033OH\r", " verdict definitely lost 2.9k in 1 block; at ",
 		"and the group's detail says so");
 	check_answer(t, &terminal, "O\r\r", "lost 2", "it loses another one");
 	check_answer(t, &terminal, "\0352!", "lost: 5.9k in 2 blocks", "the next one finds both");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
-	check_answer(t, &terminal, "2\r", " verdict definitely lost 5.9k in 2 blocks; at ",
+	check_answer(t, &terminal, "2\033OH\r", " verdict definitely lost 5.9k in 2 blocks; at ",
 		"and its trace has what was found");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && !terminal.status, "the session ends");

@@ -146,10 +146,8 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "5");
 	terminal_wait_text(&terminal, "at the cursor");
 	terminal_type(&terminal, "gv\r");
-	tell(t,
-		terminal_wait_text(&terminal, "needs the saved trace")
-			&& terminal_wait_text(&terminal, "── selected"),
-		"a range of a running program says why it is no filter, and stays");
+	tell(t, terminal_wait_text(&terminal, "R clears it"),
+		"a range of a running program is a filter");
 	terminal_type(&terminal, "OK");
 	tell(t, terminal_wait_text(&terminal, "Send a signal to traps"),
 		"K opens the menu of signals");
