@@ -62,12 +62,12 @@ static void check_lost(struct tests *t)
 	check_answer(t, &terminal, "O\r\r", "lost 1", "a program loses a block");
 	check_answer(t, &terminal, "\0352\\function:lose_one\r", "\xe2\x96\x8c lose_one",
 		"its group is listed");
-	check_answer(t, &terminal, "!", "lost: 2.9k in 1 block, possibly 0B",
+	check_answer(t, &terminal, "!", "2.9k in 1 block lost, 0B possibly lost; ",
 		"a leak check finds it");
 	check_answer(t, &terminal, "\033OH\r", " verdict definitely lost 2.9k in 1 block; at ",
 		"and the group's detail says so");
 	check_answer(t, &terminal, "O\r\r", "lost 2", "it loses another one");
-	check_answer(t, &terminal, "\0352!", "lost: 5.9k in 2 blocks", "the next one finds both");
+	check_answer(t, &terminal, "\0352!", "5.9k in 2 blocks lost", "the next one finds both");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "2\033OH\r", " verdict definitely lost 5.9k in 2 blocks; at ",
 		"and its trace has what was found");

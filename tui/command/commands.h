@@ -226,6 +226,10 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
 		"redraw new data N times per second (default: 4, over SSH 1)", \
 		"1..60"}
+#define MT_OPTION_NO_COPY \
+	{0, "no_copy", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_copy), \
+		"read the process itself, whose threads stand still meanwhile, and not a copy of " \
+		"it", NULL}
 #define MT_OPTION_FUNCTIONS \
 	{0, "allocator_functions", "LIST", MT_OPTION_TEXT, MT_OPTION_AT(allocator_functions), \
 		"also record an allocator's functions: 'malloc=NAME free=NAME calloc=NAME', " \

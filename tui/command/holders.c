@@ -12,10 +12,7 @@
 static const struct mt_option options[] = {
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"of a group: show what holds N of its blocks, the largest ones (default: 1)", NULL},
-	{0, "no_copy", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_copy),
-		"read the process itself, whose threads stand still meanwhile, and not a copy of "
-		"it",
-		NULL},
+	MT_OPTION_NO_COPY,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
 		"text (the default) or json", "text|json"},
 	MT_OPTIONS_EXACT,

@@ -19,10 +19,7 @@ static const struct mt_option options[] = {
 		NULL},
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N groups (default: 20 in text, all in json)", NULL},
-	{0, "no_copy", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_copy),
-		"read the process itself, whose threads stand still meanwhile, and not a copy of "
-		"it",
-		NULL},
+	MT_OPTION_NO_COPY,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
 		"text (the default) or json", "text|json"},
 	{0, "outfile", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(outfile),

@@ -70,10 +70,10 @@ static void say(struct mt_app *app, const struct check *c)
 	if (c->trouble.code)
 		mt_app_say(app, "%s", c->trouble.text);
 	else if (lost->count + beside->count)
-		mt_app_say(app, "lost: %s in %s, possibly %s; stood still %s; {open}: which", bytes,
-			blocks, maybe, still);
+		mt_app_say(app, "%s in %s lost, %s possibly lost; the program stood still for %s",
+			bytes, blocks, maybe, still);
 	else
-		mt_app_say(app, "nothing is lost, %s possibly; the program stood still for %s",
+		mt_app_say(app, "nothing lost, %s possibly lost; the program stood still for %s",
 			maybe, still);
 }
 

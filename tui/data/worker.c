@@ -1,13 +1,13 @@
 #include "tui/data/worker.h"
 #include "core/base/buffer.h"
 #include "core/base/thread.h"
+#include "core/capture/clock.h"
 #include "tui/data/bell.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RENEW_NS 1000000000u
@@ -43,14 +43,6 @@ struct mt_worker {
 	double fraction;
 	atomic_bool cancel;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int on_progress(void *context, double fraction)
 {
@@ -246,7 +238,7 @@ void mt_worker_start(struct mt_worker *w, const struct mt_generation *of, void *
 
 	mt_worker_cancel(w);
 	w->asked = true;
-	w->began_ns = now_ns();
+	w->began_ns = mt_clock_monotonic_ns();
 	pthread_mutex_lock(&w->lock);
 	w->next = request;
 	/* the totals of a program that runs are to be brought up to date meanwhile */
@@ -281,7 +273,8 @@ bool mt_worker_may_renew(const struct mt_worker *w)
 {
 	uint64_t pause_ns = w->took_ns > RENEW_NS / REST ? w->took_ns * REST : RENEW_NS;
 
-	return *w->session && !w->asked && w->done_ns && now_ns() >= w->done_ns + pause_ns;
+	return *w->session && !w->asked && w->done_ns
+		&& mt_clock_monotonic_ns() >= w->done_ns + pause_ns;
 }
 
 bool mt_worker_asked(const struct mt_worker *w)
@@ -326,7 +319,7 @@ int mt_worker_collect(struct mt_worker *w, void *out, struct mt_err *err)
 	pthread_mutex_unlock(&w->lock);
 	if (result) {
 		w->asked = false;
-		w->done_ns = now_ns();
+		w->done_ns = mt_clock_monotonic_ns();
 		w->took_ns = w->done_ns - w->began_ns;
 	}
 	return result;
