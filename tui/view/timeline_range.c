@@ -3,7 +3,6 @@
 #include "core/export/number.h"
 #include "tui/user/keymap.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,10 +142,7 @@ static bool ask(struct mt_app *app, const char *from, const char *to, const char
 		mt_data_remember(&app->data);
 	if (mt_data_filter_time(&app->data, from, to, alive_at, &err) >= 0)
 		return true;
-	mt_app_say(app, "%s",
-		err.code == -ENOTSUP && mt_app_live(app)
-			? "needs the saved trace; while the program runs: S now, 6 later compares"
-			: err.text);
+	mt_app_say(app, "%s", err.text);
 	return false;
 }
 
