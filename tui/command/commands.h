@@ -22,6 +22,7 @@
 	X(pack) \
 	X(attach) \
 	X(detach) \
+	X(sessions) \
 	X(ctl) \
 	X(info) \
 	X(groups) \
@@ -47,6 +48,9 @@ const struct mt_command *mt_command_at(int i);              /* NULL after the la
 const struct mt_command *mt_command_find(const char *name); /* NULL: none */
 /* -EINVAL with "no command ...; did you mean ...". */
 int mt_command_unknown(const char *name, struct mt_err *err);
+
+/* The index of a verb in a command's list. -EINVAL: there is none; err lists them. (verbs.c) */
+int mt_verb_find(const struct mt_verb *, const char *name, struct mt_err *err);
 
 /* What is outstanding is older by default: see leaks. */
 #define MT_OLDER_MS 500

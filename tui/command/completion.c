@@ -129,6 +129,19 @@ enum mt_completes mt_operand_completes(const struct mt_command *command, int ind
 	return is_file(at, strcspn(at, " ].|")) ? MT_COMPLETES_FILES : MT_COMPLETES_NOTHING;
 }
 
+int mt_operands_shown(const struct mt_command *command, bool *any)
+{
+	int count = 1;
+
+	*any = command->operands_max < 0 && !command->verbs;
+	if (command->operands_max >= 0)
+		return command->operands_max;
+	/* behind a verb, each word of the usage is an operand */
+	for (const char *c = command->operands; command->verbs && *c; c++)
+		count += *c == ' ';
+	return count;
+}
+
 bool mt_option_takes_word(const struct mt_option *option)
 {
 	return option->argument && *option->argument != '[';

@@ -245,15 +245,15 @@ static void print_operands(FILE *out)
 	fputs("_memtui_operands()\n{\n\tcase $command:$operand in\n", out);
 	for (int i = 0; mt_command_at(i); i++) {
 		const struct mt_command *command = mt_command_at(i);
-		int count = command->operands_max < 0 ? 1 : command->operands_max;
+		bool any;
+		int count = mt_operands_shown(command, &any);
 
 		for (int index = 0; index < count; index++) {
 			struct mt_values values = {0};
 			enum mt_completes completes = mt_operand_completes(command, index, &values);
 
 			if (completes == MT_COMPLETES_VALUES || completes == MT_COMPLETES_FILES) {
-				fprintf(out, command->operands_max < 0 ? "\t%s:*) " : "\t%s:%d) ",
-					command->name, index);
+				fprintf(out, any ? "\t%s:*) " : "\t%s:%d) ", command->name, index);
 				print_completes(out, completes, &values);
 			}
 			mt_values_free(&values);

@@ -190,8 +190,8 @@ static bool is_printed(int command, const struct mt_option *option)
 
 static void print_operands(FILE *out, const struct mt_command *command)
 {
-	bool any = command->operands_max < 0;
-	int count = any ? 1 : command->operands_max;
+	bool any;
+	int count = mt_operands_shown(command, &any);
 
 	for (int index = 0; index < count; index++) {
 		struct mt_values values = {0};

@@ -160,7 +160,8 @@ static void print_option(FILE *out, const struct mt_option *option)
 
 static void print_operands(FILE *out, const struct mt_command *command)
 {
-	int count = command->operands_max < 0 ? 1 : command->operands_max;
+	bool any;
+	int count = mt_operands_shown(command, &any);
 
 	if (command->runs_program) {
 		fputs("\t\t'(-)1:program:_command_names -e'\n\t\t'*::argument:_normal'\n", out);
@@ -169,7 +170,7 @@ static void print_operands(FILE *out, const struct mt_command *command)
 	for (int index = 0; index < count; index++) {
 		struct mt_values values = {0};
 
-		fputs(command->operands_max < 0 ? "\t\t'*:operand:" : "\t\t':operand:", out);
+		fputs(any ? "\t\t'*:operand:" : "\t\t':operand:", out);
 		switch (mt_operand_completes(command, index, &values)) {
 		case MT_COMPLETES_VALUES: fprintf(out, "_memtui_%s_operand", command->name); break;
 		case MT_COMPLETES_FILES: fputs("_files", out); break;
@@ -178,6 +179,8 @@ static void print_operands(FILE *out, const struct mt_command *command)
 		fputs("'\n", out);
 		mt_values_free(&values);
 	}
+	if (command->operands_max < 0 && !any)
+		fputs("\t\t'*:operand: '\n", out);
 }
 
 static void print_options(FILE *out)

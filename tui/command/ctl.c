@@ -1,7 +1,6 @@
 /* memtui ctl: what keys do on the screen, for scripts. doc/control.md. */
 #include "tui/command/commands.h"
 
-#include "core/base/nearest.h"
 #include "core/base/text.h"
 #include "core/export/json.h"
 #include "core/export/number.h"
@@ -212,36 +211,6 @@ static int verb_stop(struct target *t, struct mt_err *err)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static const char *verb_name_at(const void *unused, int i)
-{
-	(void)unused;
-	return verbs[i].name;
-}
-
-static int find_verb(const char *name)
-{
-	for (int i = 0; verbs[i].name; i++)
-		if (!strcmp(verbs[i].name, name))
-			return i;
-	return -1;
-}
-
-static int unknown_verb(const char *name, struct mt_err *err)
-{
-	const char *nearest = mt_nearest(name, verb_name_at, NULL);
-	struct mt_buffer list = {0};
-	int status;
-
-	for (int i = 0; verbs[i].name; i++)
-		mt_buffer_printf(&list, "%s%s", i ? ", " : "", verbs[i].name);
-	status = nearest ? mt_fail(err, -EINVAL, "unknown verb '%.60s'; did you mean '%s'? (%s)",
-			 name, nearest, (char *)list.data)
-			 : mt_fail(err, -EINVAL, "unknown verb '%.60s'; expected %s", name,
-				 (char *)list.data);
-	mt_buffer_free(&list);
-	return status;
-}
-
 static int check_argument(const struct mt_verb *verb, const char *text, struct mt_err *err)
 {
 	if (text && !verb->argument)
@@ -261,14 +230,15 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *pid = arguments->operands[0], *name = arguments->operands[1];
 	char *end = NULL;
-	int verb = find_verb(name);
+	int verb;
 
 	if (strtol(pid, &end, 10) <= 0 || *end)
 		return mt_fail(err, -EINVAL,
 			"invalid process '%.60s'; give the number of a process that is recorded",
 			pid);
+	verb = mt_verb_find(verbs, name, err);
 	if (verb < 0)
-		return unknown_verb(name, err);
+		return verb;
 	if ((arguments->sort_given || arguments->top) && strcmp(name, "report"))
 		return mt_fail(err, -EINVAL, "--%s: only with report",
 			arguments->sort_given ? "sort" : "top");
@@ -310,7 +280,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct target t = {.pid = (pid_t)strtol(arguments->operands[0], NULL, 10),
 		.text = arguments->operands[2],
 		.arguments = arguments};
-	int verb = find_verb(arguments->operands[1]), status;
+	int verb = mt_verb_find(verbs, arguments->operands[1], NULL), status;
 
 	if (mt_command_find_recording(&t.entry, t.pid, &t.process, err) < 0)
 		return err->code;

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "unsaved_"
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -29,7 +27,7 @@ char *mt_unsaved_directory(const char *trace_path)
 
 	if (slash)
 		*slash = '\0';
-	if (slash && !strncmp(base_name(directory), PREFIX, strlen(PREFIX)))
+	if (slash && !strncmp(base_name(directory), MT_UNSAVED_PREFIX, strlen(MT_UNSAVED_PREFIX)))
 		return directory;
 	free(directory);
 	return NULL;
@@ -87,7 +85,7 @@ static uint32_t find_old(const char *cache, struct old **old)
 
 	*old = NULL;
 	while (files && (file = readdir(files))) {
-		if (strncmp(file->d_name, PREFIX, strlen(PREFIX)) != 0
+		if (strncmp(file->d_name, MT_UNSAVED_PREFIX, strlen(MT_UNSAVED_PREFIX)) != 0
 			|| fstatat(dirfd(files), file->d_name, &is, AT_SYMLINK_NOFOLLOW) < 0
 			|| !S_ISDIR(is.st_mode))
 			continue;
@@ -139,7 +137,7 @@ char *mt_unsaved_begin(struct mt_err *err)
 
 	if (!cache)
 		return NULL;
-	directory = mt_format("%s/%sXXXXXX", cache, PREFIX);
+	directory = mt_format("%s/%sXXXXXX", cache, MT_UNSAVED_PREFIX);
 	if (mkdtemp(directory)) {
 		pattern = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
 		remove_old(cache);

@@ -12,6 +12,7 @@
  * has saved, but for the last MT_UNSAVED_KEPT. Returns the pattern of the trace's name (the caller
  * frees), or NULL with err. */
 #define MT_UNSAVED_KEPT 8
+#define MT_UNSAVED_PREFIX "unsaved_" /* of the name of such a directory; mkdtemp's six follow */
 char *mt_unsaved_begin(struct mt_err *err);
 /* The directory of an unsaved recording, by its trace's path; NULL: the trace has a name that
  * somebody gave it. The caller frees. */

@@ -132,21 +132,44 @@ static char *private_below(const char *parent, const char *name, struct mt_err *
 	return NULL;
 }
 
-char *mt_user_traces(struct mt_err *err)
+/* The directory in which that of memtui lies. */
+static char *traces_parent(int place)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *parent = cache && *cache == '/' ? mt_strdup(cache)
-		: home && *home == '/'        ? mt_format("%s/.cache", home)
-					      : NULL;
-	char *path = parent ? private_below(parent, "memtui", err) : NULL;
 
-	if (!path) {
-		char *name = mt_format("memtui-%u", (unsigned)geteuid());
+	if (place)
+		return place == 1 ? mt_strdup("/tmp") : NULL;
+	return cache && *cache == '/'  ? mt_strdup(cache)
+		: home && *home == '/' ? mt_format("%s/.cache", home)
+				       : NULL;
+}
 
-		path = private_below("/tmp", name, err);
-		free(name);
-	}
+static char *traces_name(int place)
+{
+	return place ? mt_format("memtui-%u", (unsigned)geteuid()) : mt_strdup("memtui");
+}
+
+char *mt_user_traces_at(int place)
+{
+	char *parent = traces_parent(place), *name = traces_name(place);
+	char *path = parent ? mt_format("%s/%s", parent, name) : NULL;
+
+	free(name);
 	free(parent);
+	return path;
+}
+
+char *mt_user_traces(struct mt_err *err)
+{
+	char *path = NULL;
+
+	for (int place = 0; !path && place < 2; place++) {
+		char *parent = traces_parent(place), *name = traces_name(place);
+
+		path = parent ? private_below(parent, name, err) : NULL;
+		free(name);
+		free(parent);
+	}
 	return path;
 }
 

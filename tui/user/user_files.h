@@ -13,6 +13,9 @@ char *mt_user_state(const char *name);
  * below $XDG_CACHE_HOME or ~/.cache, or below /tmp if there is no home or it is somebody else's, as
  * with sudo. NULL on error; the caller frees. */
 char *mt_user_traces(struct mt_err *err);
+/* The directories that it may have returned, without making or checking any: 0 is the usual one, 1
+ * the one below /tmp. NULL: there is no such place. The caller frees. */
+char *mt_user_traces_at(int place);
 /* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else
  * err says why. */
 int mt_user_read(const char *path, char **text, struct mt_err *err);

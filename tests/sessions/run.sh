@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# sessions: what memtui run leaves in the cache is listed, with files that are damaged or planted (doc/sessions.md). run.sh BUILD
+. "$(dirname "$0")/../suite.sh"
+build_programs -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-builtin -Wall -Wextra -Werror -- family
+export XDG_CACHE_HOME=$tmp/cache HOME=$tmp
+place=$tmp/cache/memtui
+children=()
+at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
+
+# ---- making them ----
+begin() { # COMMAND...: a screen that records it; $front is the screen, $name the session's name, $pid the program
+	rm -f say hear
+	mkfifo say hear
+	python3 "$here/left.py" "$memtui" run "$@" <say >hear &
+	driver=$!
+	exec 6>say 7<hear
+	read -rt 60 front <&7
+	children+=("$front" "$driver")
+	until_true is_listed
+}
+is_listed() { # the newest one in the cache runs, and has a child that has ended
+	read -r name pid recorder <<<"$("$memtui" sessions --format json | python3 -c 'import json, sys
+for s in json.load(sys.stdin)["sessions"]:
+    if s["name"] and s["state"] == "running" and s["processes"] == 2 and all(f["state"] == "ended" for f in s["files"][1:]):
+        print(s["name"], s["pid"], s["recorder"])')"
+	[ -n "$name" ]
+}
+leave() { # kills the screen; what it has started goes on
+	echo >&6
+	wait "$driver"
+	exec 6>&- 7<&-
+	children=()
+}
+# says WORDS: they are in err, whose lines may be wrapped
+says() { tr -s '\n ' ' ' <err | grep -qF -- "$1" || { echo "not said: $1; "; cat err; }; }
+look() { "$memtui" sessions --format json 2>look.err | python3 "$here/look.py" "$@"; }
+state_is() { [ "$(look "$1" state)" = "$2" ]; }
+# copy FROM TO: a session with the same files
+copy() { cp -rp "$place/unsaved_$1" "$place/unsaved_$2"; }
+
+# ---- nothing ----
+# Other suites may record something: their sockets are not seen from another network namespace.
+nothing="nothing: one sentence says where they would be"
+if unshare -rn true 2>/dev/null; then
+	XDG_CACHE_HOME=$tmp/none unshare -rn "$memtui" sessions >out 2>err
+	say "$nothing" "$(is $? 0)$(cat out)$(says "there are no recordings: 'memtui run' without -o writes them to $tmp/none/memtui")"
+else
+	skip "$nothing" "there are no namespaces"
+fi
+say "a list makes no directory" "$(ls -d none cache 2>/dev/null)"
+
+# ---- one that runs, is left, is complete ----
+mkfifo gate
+begin ./family gate
+dir=$place/unsaved_$name
+say "one that runs" "$(is "$(look "$pid" 's["state"]' 's["name"]' 's["directory"]' 's["processes"]' 's["leaked_bytes"]' 's["peak_bytes"]' 's["command"]')" \
+	"running $name $dir 2 100000 100000 ./family gate")"
+leave
+say "one whose screen was killed runs on" "$(is "$(look "$pid" state)" running)"
+printf x 1<>gate
+until_true state_is "$pid" complete
+complete=$name
+say "a complete one" "$(is "$(look "$pid" 's["state"]' 's["name"]' 's["processes"]' 's["leaked_bytes"]' 'len(s["files"])' 's["command"]')" \
+	"complete $name 2 2000 3 ./family")$(is "$(look "$name" 'sorted(f["leaked_bytes"] for f in s["files"])')" "[1000, 2000, 100000]")$(
+	is "$(look "$name" 's["file_bytes"]')" "$(cat "$dir"/* | wc -c)")$(is "$(look "$name" 's["start_time"][:2], s["wall_seconds"] > 0, s["error"], s["strange"]')" "('20', True, None, [])")"
+"$memtui" sessions >out 2>err
+say "as text" "$(grep -qE "^ *$pid +[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}  complete +2\.0k .* 2  \./family$" out || cat out)$(cat err)"
+say "list is the default" "$("$memtui" sessions list | grep -q "^ *$pid " || "$memtui" sessions list)"
+
+# ---- whose recorder was killed ----
+begin ./family gate
+kill -KILL "$recorder"
+leave
+printf x 1<>gate
+broken=$name broken_pid=$pid
+say "its recorder was killed: what was written counts" "$(until_true state_is "$name" incomplete || look "$name" state)$(
+	is "$(look "$name" 's["processes"] > 0' 's["pid"]' 's["leaked_bytes"]' 's["strange"]')" "True $pid 100000 []")"
+
+# ---- names ----
+copy "$complete" twice1
+first_pid=$(look "$complete" pid)
+say "two of one process have names" "$(is "$(look "$complete" session) $(look twice1 session)" "$complete twice1")"
+rm -r "$place/unsaved_twice1"
+mkdir "$place/unsaved_seven77" "$place/other" && : >"$place/unsaved_file12"
+say "other directories do not count" "$(is "$(look seven77 state) $(look other state)" "absent absent")"
+rm -r "$place/unsaved_seven77" "$place/other" "$place/unsaved_file12"
+
+# ---- damage ----
+copy "$complete" damage
+root=$(basename "$(look damage 'next(f["file"] for f in s["files"] if f["pid"] == s["pid"] and f["file"].endswith(".dat"))')")
+file=$place/unsaved_damage/$root
+: >"$file"
+say "an empty file" "$(is "$(look damage 's["state"]' 'sum(f["state"] == "unreadable" for f in s["files"])')" "complete 1")$(
+	"$memtui" sessions 2>err >out; says "$root")"
+for f in "$place/unsaved_damage"/*; do head -c 300 /dev/urandom >"$f"; done
+say "files of random bytes" "$(is "$(look damage 's["session"]' 's["state"]' 's["pid"]' 's["leaked_bytes"]' 'all(f["error"] for f in s["files"])')" \
+	"damage unreadable None None True")"
+rm -r "$place/unsaved_damage"
+copy "$complete" damage
+python3 - "$file" <<'P'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+for at in range(200, len(data) - 200, 97):
+    data[at] ^= 0x5A
+open(sys.argv[1], "wb").write(data)
+P
+damaged() { timeout 20 "$memtui" sessions "$@" >out 2>err; local s=$?; [ $s -le 1 ] || echo "status $s; "; }
+say "a trace with wrong bytes" "$(damaged)$(damaged --format json)$(is "$(look damage 's["state"] in ("damaged", "unreadable", "incomplete", "complete")')" True)"
+head -c $(($(stat -c %s "$dir"/*.dat | sort -n | tail -n 1) / 2)) "$dir/$root" >"$file"
+say "half a trace" "$(damaged)$(is "$(look damage 's["state"]' 's["pid"]')" "incomplete $first_pid")"
+rm -r "$place/unsaved_damage"
+
+# ---- planted ----
+copy "$complete" links1
+mkdir outside && cp "$dir/$root" outside/memtui_evil_1_2.dat
+ln -s "$tmp/outside/memtui_evil_1_2.dat" "$place/unsaved_links1/memtui_evil_1_2.dat"
+mkfifo "$place/unsaved_links1/memtui_fifo_1_3.dat"
+mkdir "$place/unsaved_links1/memtui_dir_1_4.dat"
+echo mine >"$place/unsaved_links1/notes.txt"
+ln -s "$tmp/outside" "$place/unsaved_outsid"
+"$memtui" sessions >out 2>err
+say "links, FIFOs, directories and other names are strange" "$(is "$(look links1 'len(s["files"])' 'sorted(s["strange"])')" \
+	"3 ['memtui_dir_1_4.dat', 'memtui_evil_1_2.dat', 'memtui_fifo_1_3.dat', 'notes.txt']")$(
+	says "unsaved_links1/notes.txt: was not written by memtui, which leaves it alone")"
+say "a link in place of a session leads nowhere" "$(is "$(look outsid 's["state"]' 'len(s["files"])')" "unreadable 0")"
+rm "$place/unsaved_outsid"
+printf -v evil 'memtui_\e[31m\n_5_6.dat'
+cp "$dir/$root" "$place/unsaved_links1/x" && mv "$place/unsaved_links1/x" "$place/unsaved_links1/$evil"
+echo no >"$place/unsaved_links1/$evil"
+"$memtui" sessions >out 2>err
+say "names are made safe" "$(LC_ALL=C grep -c $'\e' out err | grep -v ':0')$(grep -qF '\x1b[31m' err || cat err)"
+
+# ---- no permission ----
+copy "$complete" closed
+chmod 000 "$place/unsaved_closed"
+as=()
+
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$tmp"
+	cp -r "$(dirname "$memtui")/memtui" bin.memtui 2>/dev/null
+	chown -R 65534 "$tmp/cache"
+	as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+fi
+asked=$memtui
+[ ${#as[@]} = 0 ] || asked=$tmp/bin.memtui
+"${as[@]}" "$asked" sessions --format json >out 2>err
+say "a session without permission is listed with the reason" "$(is "$(python3 "$here/look.py" closed 's["state"]' '"Permission denied" in s["error"]' <out)" "unreadable True")$(
+	is "$(python3 "$here/look.py" "$broken" state <out)" incomplete)"
+chmod 000 "$place"
+"${as[@]}" "$asked" sessions >out 2>err
+status=$?
+say "a cache without permission" "$(is $status 1)$(says "$place cannot be read: Permission denied")"
+chmod 700 "$place"
+[ ${#as[@]} = 0 ] || { "$memtui" sessions --format json >out; say "somebody else's cache is not looked into" "$(is "$(python3 "$here/look.py" "$broken" state <out)" absent)"; chown -R 0 "$tmp/cache"; }
+chmod 700 "$place/unsaved_closed"
+rm -r "$place/unsaved_closed" "$place/unsaved_links1"
+
+# ---- usage ----
+usage() { # WORDS ARGUMENT...
+	local words=$1
+	shift
+	timeout 20 "$memtui" sessions "$@" >out 2>err
+	say "usage: $*" "$(is $? 2)$(says "$words")"
+}
+usage "unknown verb 'liss'; did you mean 'list'?" liss
+usage "extra argument 'x'; usage: memtui sessions list" list x
+usage "--format: invalid value 'csv'; expected text|json" --format csv
+exit $bad
