@@ -155,6 +155,58 @@ chmod 700 "$place"
 chmod 700 "$place/unsaved_closed"
 rm -r "$place/unsaved_closed" "$place/unsaved_links1"
 
+# ---- remove ----
+remove() { # STATUS WORDS ARGUMENT...: prints what is not as it should be
+	local status=$1 words=$2
+	shift 2
+	timeout 20 "$memtui" sessions remove "$@" >out 2>err
+	is $? "$status"
+	says "$words"
+	cat out
+}
+have() { (cd "$place" && echo unsaved_*); }
+copy "$complete" gone01
+copy "$complete" gone02
+copy "$complete" stays1
+say "remove: one by its name" "$(remove 0 "removed 1 session, " gone01)$(ls -d "$place/unsaved_gone01" 2>/dev/null)"
+say "remove: one by its directory" "$(remove 0 "removed 1 session, " "$place/unsaved_gone02")$(ls -d "$place/unsaved_gone02" 2>/dev/null)"
+say "remove: one that is not there" "$(remove 1 "no session 'gone01' in $place; 'memtui sessions' lists those that are there" gone01)"
+say "remove: none if one of them is not there" "$(remove 1 "no session 'gone01'" stays1 gone01)$(is "$(look stays1 state)" complete)"
+say "remove: a number of several" "$(remove 1 "several sessions are of a process $first_pid; give the name of one: " "$first_pid")$(says stays1)$(is "$(look stays1 state)" complete)"
+say "remove: one that is named twice" "$(remove 0 "removed 1 session, " stays1 stays1)"
+say "remove: a number" "$(remove 0 "removed 1 session, " "$broken_pid")$(is "$(look "$broken" state)" absent)"
+copy "$complete" links2
+ln -s "$tmp/outside" "$place/unsaved_links2/memtui_evil_1_2.dat"
+ln -s "$tmp/outside" "$place/unsaved_outsid"
+echo mine >"$place/unsaved_links2/notes.txt"
+say "remove: what memtui has not written stays" "$(remove 1 "the directory $place/unsaved_links2 stays: " links2)$(is "$(ls "$place/unsaved_links2" | tr '\n' ' ')" "memtui_evil_1_2.dat notes.txt ")$(
+	is "$(ls outside)" memtui_evil_1_2.dat)"
+say "remove: through no link" "$(remove 1 "unsaved_outsid cannot be read: it is no directory of memtui's" outsid)$(is "$(ls outside)" memtui_evil_1_2.dat)"
+rm -r "$place/unsaved_outsid" "$place/unsaved_links2"
+
+begin ./family gate
+say "remove: not one that is recorded" "$(remove 1 "process $pid is being recorded into $place/unsaved_$name; 'memtui ctl $pid stop' ends the recording" "$pid")$(
+	is "$(look "$pid" state)" running)"
+printf x 1<>gate
+until_true state_is "$pid" complete
+say "remove: not one that a screen shows" "$(remove 1 "another program has it open" "$pid")$(is "$(look "$pid" state)" complete)"
+copy "$complete" older1
+touch -d '3 days ago' "$place/unsaved_older1"/* "$place/unsaved_older1"
+say "remove --older-than" "$(remove 0 "removed 1 session, " --older-than 2d)$(is "$(look older1 state) $(look "$complete" state)" "absent complete")"
+say "remove --older-than: none is" "$(remove 0 "there was nothing to remove" --older-than 2d)"
+copy "$complete" held01
+: >"$place/unsaved_held01/memtui_p_1_2.dat"
+exec 5>>"$place/unsaved_held01/memtui_p_1_2.dat"
+mkdir "$place/unsaved_fresh1"
+say "one that an unknown program writes" "$(is "$(look held01 state)" "being written")"
+say "remove --all passes over what is used, and over a new one" "$(remove 0 "removed 1 session, " --all)$(says "another program has it open")$(
+	says "memtui_p_1_2.dat: another program writes it")$(says "unsaved_fresh1: is new and empty")$(
+	is "$(have)" "$(cd "$place" && echo unsaved_{"$name",fresh1,held01} | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//')")"
+exec 5>&-
+touch -d '2 minutes ago' "$place/unsaved_fresh1"
+leave
+say "remove --all, once nobody uses them" "$(remove 0 "removed 3 sessions, " --all)$(is "$(have)" "unsaved_*")"
+
 # ---- usage ----
 usage() { # WORDS ARGUMENT...
 	local words=$1
@@ -164,5 +216,11 @@ usage() { # WORDS ARGUMENT...
 }
 usage "unknown verb 'liss'; did you mean 'list'?" liss
 usage "extra argument 'x'; usage: memtui sessions list" list x
+usage "missing SESSION; usage: memtui sessions remove SESSION...|--all|--older-than=TIME" remove
+usage "--all and --older-than exclude each other" remove --all --older-than 1d
+usage "extra argument 'x'" remove --all x
+usage "--older-than: invalid value 'soon'; expected a time such as" remove --older-than soon
+usage "--all: only with remove" --all
+usage "--format: only with list" remove --all --format json
 usage "--format: invalid value 'csv'; expected text|json" --format csv
 exit $bad

@@ -40,7 +40,8 @@ int mt_options_time(uint64_t *ns, const char *text)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9},
+		{"d", 86400e9}};
 	char *end;
 
 	if (!isdigit((unsigned char)*text))
@@ -321,7 +322,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	case MT_OPTION_NUMBER: return set_number(place, option, value, err);
 	case MT_OPTION_TIME:
 		return mt_options_time(place, value)
-			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")
+			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m, 1h or 7d")
 			: 0;
 	case MT_OPTION_SIZE:
 		arguments->max_size_given |= option->place == MT_OPTION_AT(max_size);

@@ -59,6 +59,8 @@ struct mt_arguments {
 	uint64_t older_ms;
 	const char *program_line, *object, *symbols_prefix, *min_size, *block_max_size;
 	const char *allocator_functions; /* of another allocator: core/session/named.h */
+	bool all;                        /* sessions remove */
+	uint64_t older_than_ns;
 	bool show_blocks, show_calls, combined, missing_frees;
 	const char *verdicts; /* leak-check: which are shown */
 	bool no_copy, leak_check;
@@ -224,7 +226,7 @@ int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *
 void mt_option_name(char *out, size_t size, const struct mt_option *option);
 /* Its words for help and manual, of a number with its range; caller frees. */
 char *mt_option_words(const struct mt_option *option);
-/* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */
+/* A time in ns: 500ms, 10s, 2m, 1h, 7d; seconds without a unit. */
 int mt_options_time(uint64_t *ns, const char *text);
 /* A column of the profile by its name (NULL: a built-in one). -EBADRQC: there is none; err says
  * which are near. */

@@ -343,6 +343,20 @@ static int ambiguous(const struct mt_saved_list *list, uint32_t pid, struct mt_e
 	return result;
 }
 
+/* A recording outside the cache has a name already. */
+static bool runs_elsewhere(const struct mt_saved_list *list, uint32_t pid, struct mt_err *err)
+{
+	for (int i = 0; pid && i < list->running_count; i++)
+		if ((uint32_t)list->running[i].program == pid) {
+			mt_fail(err, -EBUSY,
+				"process %u is being recorded into %s, which is not in the cache; "
+				"'memtui ctl %u stop' ends the recording",
+				pid, list->running[i].trace_path, pid);
+			return true;
+		}
+	return false;
+}
+
 const struct mt_saved *mt_saved_find(const struct mt_saved_list *list, const char *word,
 	struct mt_err *err)
 {
@@ -365,7 +379,7 @@ const struct mt_saved *mt_saved_find(const struct mt_saved_list *list, const cha
 		return found;
 	if (count)
 		ambiguous(list, pid, err);
-	else
+	else if (!runs_elsewhere(list, pid, err))
 		mt_fail(err, -ENOENT,
 			"no session '%.60s' in %s; 'memtui sessions' lists those that are there",
 			word, list->place ? list->place : "the cache");

@@ -26,9 +26,10 @@ struct mt_saved_file {
 	char *name;
 	uint64_t bytes;
 	enum mt_saved_state state;
-	bool whole;    /* a trace of what a process ran; else a snapshot, or an unfinished file */
-	bool is_open;  /* somebody has it open, such as a screen that shows it */
-	bool has_sums; /* the last four of these are known */
+	bool whole;     /* a trace of what a process ran; else a snapshot, or an unfinished file */
+	bool is_unsure; /* the file system cannot tell whether it is in use */
+	bool is_open;   /* somebody has it open, such as a screen that shows it */
+	bool has_sums;  /* the last four of these are known */
 	uint32_t pid, root; /* 0: not known */
 	uint32_t images_before;
 	bool sampled;
@@ -70,8 +71,17 @@ void mt_saved_free(struct mt_saved_list *);
  * name of its directory. */
 const char *mt_saved_handle(const struct mt_saved_list *, const struct mt_saved *, char out[16]);
 /* The session that a word means: a handle, or the path of its directory. NULL: err says which there
- * are. A number that only a running recording has is no session of the cache: *running. */
+ * are. A number that only a running recording has is no session of the cache. */
 const struct mt_saved *mt_saved_find(const struct mt_saved_list *, const char *word,
 	struct mt_err *err);
+
+/* 0 if nobody records the session, writes it or shows it, as far as can be told; else err says
+ * who. */
+int mt_saved_check_unused(const struct mt_saved_list *, const struct mt_saved *,
+	struct mt_err *err);
+/* Removes a session that is not used: completely, or not at all. Adds to *bytes. 1: all its files
+ * are gone, but the directory stays because of entries that memtui has not written; err names
+ * it. */
+int mt_saved_remove(const struct mt_saved *, uint64_t *bytes, struct mt_err *err);
 
 #endif

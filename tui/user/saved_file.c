@@ -46,12 +46,12 @@ bool mt_saved_is_own(const struct stat *is)
 	return S_ISREG(is->st_mode) && is->st_uid == geteuid();
 }
 
-/* Returns true if somebody else has the file open, for writing or at all. A lease tells it, which
- * is given back at once. A file system that knows none says nothing. */
-static bool is_leased(int fd, int kind)
+bool mt_saved_is_leased(int fd, int kind, bool *unsure)
 {
-	if (fcntl(fd, F_SETLEASE, kind) < 0)
+	if (fcntl(fd, F_SETLEASE, kind) < 0) {
+		*unsure |= errno != EAGAIN;
 		return errno == EAGAIN;
+	}
 	fcntl(fd, F_SETLEASE, F_UNLCK);
 	return false;
 }
@@ -106,11 +106,11 @@ static int read_sums(struct mt_saved_file *f, struct mt_trace_reader *reader, bo
 
 void mt_saved_look(struct mt_saved_file *f, int fd)
 {
-	bool is_written = is_leased(fd, F_RDLCK);
+	bool is_written = mt_saved_is_leased(fd, F_RDLCK, &f->is_unsure);
 	struct mt_err err = {0};
 	struct mt_trace_reader *reader;
 
-	f->is_open = is_leased(fd, F_WRLCK);
+	f->is_open = mt_saved_is_leased(fd, F_WRLCK, &f->is_unsure);
 	reader = mt_trace_reader_open_fd(fd, f->name, &err);
 	if (!reader || read_sums(f, reader, is_written, &err) < 0) {
 		f->state = is_written ? MT_SAVED_WRITTEN : MT_SAVED_UNREADABLE;

@@ -16,6 +16,9 @@ bool mt_saved_is_name(const char *name, bool *whole);
 bool mt_saved_is_own(const struct stat *);
 /* Opens a file of a session to read it; -EPERM: it is none of memtui's; or a negative errno. */
 int mt_saved_open(int directory, const char *name, struct stat *);
+/* Returns true if somebody else has the file open, for writing (F_RDLCK) or at all (F_WRLCK). A
+ * lease tells it, which is given back at once. *unsure: the file system knows none. */
+bool mt_saved_is_leased(int fd, int kind, bool *unsure);
 /* Fills a file that has its name and size. Takes the descriptor. */
 void mt_saved_look(struct mt_saved_file *, int fd);
 
