@@ -5,7 +5,12 @@ build_programs -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-builtin -Wall -Wextra -Werro
 export XDG_CACHE_HOME=$tmp/cache HOME=$tmp
 place=$tmp/cache/memtui
 children=()
-at_exit() { [ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null; }
+mounted=
+root_user=$root # suite.sh's: whether this is root; below, root is a trace's name
+at_exit() {
+	[ -z "$mounted" ] || umount "$mounted"
+	[ ${#children[@]} = 0 ] || kill -KILL "${children[@]}" 2>/dev/null
+}
 
 # ---- making them ----
 begin() { # COMMAND...: a screen that records it; $front is the screen, $name the session's name, $pid the program
@@ -32,8 +37,8 @@ leave() { # kills the screen; what it has started goes on
 	children=()
 }
 # says WORDS: they are in err, whose lines may be wrapped
-says() { tr -s '\n ' ' ' <err | grep -qF -- "$1" || { echo "not said: $1; "; cat err; }; }
-look() { "$memtui" sessions --format json 2>look.err | python3 "$here/look.py" "$@"; }
+says() { tr -s '\n ' ' ' <"$tmp/err" | grep -qF -- "$1" || { echo "not said: $1; "; cat "$tmp/err"; }; }
+look() { "$memtui" sessions --format json 2>"$tmp/look.err" | python3 "$here/look.py" "$@"; }
 state_is() { [ "$(look "$1" state)" = "$2" ]; }
 # copy FROM TO: a session with the same files
 copy() { cp -rp "$place/unsaved_$1" "$place/unsaved_$2"; }
@@ -155,6 +160,61 @@ chmod 700 "$place"
 chmod 700 "$place/unsaved_closed"
 rm -r "$place/unsaved_closed" "$place/unsaved_links1"
 
+# ---- keep ----
+keep() { # STATUS WORDS ARGUMENT...: prints what is not as it should be
+	local status=$1 words=$2
+	shift 2
+	timeout 20 "$memtui" sessions keep "$@" >"$tmp/out" 2>"$tmp/err"
+	is $? "$status"
+	says "$words"
+	cat "$tmp/out"
+}
+sums() { (cd "$1" && sha256sum * | sort | sha256sum); }
+together() { "$memtui" check --max-leaked 1G "$1" 2>&1 | grep -q 'judged together with 1 program' || echo "$1 lacks the program before exec; "; }
+whole=$(sums "$dir")
+mkdir work && cd work || exit 1
+copy "$complete" keep01
+say "keep: into this directory" "$(keep 0 "kept $root and 2 other files beside it, " keep01)$(says "'memtui open $root' shows it")$(is "$(sums .)" "$whole")$(
+	ls -d "$place/unsaved_keep01" 2>/dev/null)$(together "$root")"
+copy "$complete" keep02
+say "keep: not over a file" "$(keep 1 ": already exists; choose another name or use --force" keep02)$(is "$(look keep02 state)" complete)$(is "$(sums .)" "$whole")"
+rm ./* && echo mine >"$root.exec0"
+say "keep: not over one of its files; no other is left" "$(keep 1 "$root.exec0: already exists" keep02)$(is "$(ls "$root" 2>&1 | grep -c cannot) $(cat "$root.exec0")" "1 mine")$(is "$(sums "$place/unsaved_keep02")" "$whole")"
+say "keep --force" "$(keep 0 "kept $root and 2 other files" --force keep02)$(is "$(sums .)" "$whole")"
+copy "$complete" keep03
+mkdir deep
+say "keep: into a directory" "$(keep 0 "kept deep/$root and 2 other files" keep03 deep)$(is "$(sums deep)" "$whole")"
+rm -r ./*
+copy "$complete" keep04
+child=$(look keep04 'next(f["pid"] for f in s["files"] if f["pid"] != s["pid"])')
+say "keep: to a name" "$(keep 0 "'memtui open leak.dat' shows it" keep04 leak.dat)$(is "$(echo *)" "leak.dat leak.dat.$child leak.dat.exec0")$(together leak.dat)$(
+	is "$(field leak.dat leaked_bytes) $(field leak.dat.exec0 leaked_bytes) $(field "leak.dat.$child" leaked_bytes)" "2000 100000 1000")"
+copy "$complete" keep05
+say "keep: to a place that is not there" "$(keep 1 "none/x.dat" keep05 none/x.dat)$(keep 1 "none/: there is no such directory" keep05 none/)$(is "$(sums "$place/unsaved_keep05")" "$whole")"
+say "keep: to where it is" "$(keep 1 "lies in the session itself" --force keep05 "$place/unsaved_keep05")$(is "$(sums "$place/unsaved_keep05")" "$whole")"
+ln -s "$place/unsaved_keep05/$root" leads
+say "keep: to a link to where it is" "$(keep 1 "lies in the session itself" --force keep05 leads)$(is "$(sums "$place/unsaved_keep05")" "$whole")"
+say "keep: one that is not there" "$(keep 1 "no session 'none77'" none77)"
+other=$(mktemp -d /dev/shm/memtui-sessions-XXXXXX 2>/dev/null)
+if [ "$other" ] && [ "$(stat -c %d "$other")" != "$(stat -c %d .)" ]; then
+	say "keep: to another file system" "$(keep 0 "kept $other/$root and 2 other files" keep05 "$other")$(is "$(sums "$other")" "$whole")$(ls -d "$place/unsaved_keep05" 2>/dev/null)"
+	rm -r "$other"
+else skip "keep: to another file system" "there is no other one in /dev/shm"; fi
+mkdir full
+copy "$complete" keep06
+if [ $root_user ] && mount -t tmpfs -o size=16k sessions full 2>/dev/null; then
+	mounted=$tmp/work/full
+	head -c 8k /dev/zero >full/filler
+	say "keep: to a full disk leaves all where it was" "$(keep 1 "No space left on device" keep06 full)$(is "$(ls -A full)" filler)$(is "$(sums "$place/unsaved_keep06")" "$whole")"
+	umount full
+	mounted=
+else skip "keep: to a full disk" "no tmpfs can be mounted here"; fi
+ln -s "$tmp/outside" "$place/unsaved_keep06/memtui_evil_1_2.dat"
+say "keep: what memtui has not written stays" "$(keep 1 "the directory $place/unsaved_keep06 stays: " keep06)$(is "$(sums .  2>/dev/null | wc -l)" 1)$(is "$(ls "$place/unsaved_keep06")" memtui_evil_1_2.dat)$(
+	[ -L "$root" ] || [ -s "$root" ] || ls -l)$(ls memtui_evil* 2>/dev/null)"
+rm -r "$place/unsaved_keep06" ./*
+cd "$tmp" || exit 1
+
 # ---- remove ----
 remove() { # STATUS WORDS ARGUMENT...: prints what is not as it should be
 	local status=$1 words=$2
@@ -185,10 +245,12 @@ say "remove: through no link" "$(remove 1 "unsaved_outsid cannot be read: it is 
 rm -r "$place/unsaved_outsid" "$place/unsaved_links2"
 
 begin ./family gate
+say "keep: not one that is recorded" "$(keep 1 "process $pid is being recorded into $place/unsaved_$name; 'memtui ctl $pid stop' ends the recording" "$pid")"
 say "remove: not one that is recorded" "$(remove 1 "process $pid is being recorded into $place/unsaved_$name; 'memtui ctl $pid stop' ends the recording" "$pid")$(
 	is "$(look "$pid" state)" running)"
 printf x 1<>gate
 until_true state_is "$pid" complete
+say "keep: not one that a screen shows" "$(keep 1 "another program has it open" "$pid")"
 say "remove: not one that a screen shows" "$(remove 1 "another program has it open" "$pid")$(is "$(look "$pid" state)" complete)"
 copy "$complete" older1
 touch -d '3 days ago' "$place/unsaved_older1"/* "$place/unsaved_older1"
@@ -216,6 +278,9 @@ usage() { # WORDS ARGUMENT...
 }
 usage "unknown verb 'liss'; did you mean 'list'?" liss
 usage "extra argument 'x'; usage: memtui sessions list" list x
+usage "missing SESSION; usage: memtui sessions keep SESSION [FILE|DIR]" keep
+usage "extra argument 'y'" keep a x y
+usage "--force: only with keep" remove --force x
 usage "missing SESSION; usage: memtui sessions remove SESSION...|--all|--older-than=TIME" remove
 usage "--all and --older-than exclude each other" remove --all --older-than 1d
 usage "extra argument 'x'" remove --all x

@@ -17,6 +17,8 @@ static const struct mt_option options[] = {
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
 		"with list: text (the default) or json", "text|json"},
 	MT_OPTIONS_EXACT,
+	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force),
+		"with keep: replace existing files", NULL},
 	{0, "all", NULL, MT_OPTION_FLAG, MT_OPTION_AT(all),
 		"with remove: all sessions that nobody uses", NULL},
 	{0, "older_than", "TIME", MT_OPTION_TIME, MT_OPTION_AT(older_than_ns),
@@ -36,6 +38,9 @@ struct work {
 /* X(name, argument, words). One that can be left out is in brackets. */
 #define VERBS(X) \
 	X(list, NULL, "list what is being recorded, and what is in the cache (the default)") \
+	X(keep, "SESSION [FILE|DIR]", \
+		"move a session with all its files to this directory, to DIR, or to FILE, " \
+		"FILE.PID and so on") \
 	X(remove, "SESSION...", "remove sessions from the cache, and say how much room that gave")
 
 #define X(name, argument, words) \
@@ -77,6 +82,53 @@ static int verb_list(struct work *w, struct mt_err *err)
 		mt_sessions_print_text(&w->list, w->arguments->exact,
 			mt_wrap_columns(STDOUT_FILENO));
 	return mt_command_finish(w->arguments, err);
+}
+
+/* ---- keep ---- */
+
+#define USAGE_KEEP "usage: memtui sessions keep SESSION [FILE|DIR]"
+
+static int check_keep(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (arguments->operand_count < 2)
+		return mt_fail(err, -EINVAL, "missing SESSION; " USAGE_KEEP);
+	if (arguments->operand_count > 3)
+		return mt_fail(err, -EINVAL, "extra argument '%.100s'; " USAGE_KEEP,
+			arguments->operands[3]);
+	if (arguments->operand_count == 3 && !*arguments->operands[2])
+		return mt_fail(err, -EINVAL, "missing FILE or DIR; " USAGE_KEEP);
+	return 0;
+}
+
+static void say_kept(const struct mt_saved *s, const char *path)
+{
+	const char *name = strncmp(path, "./", 2) ? path : path + 2;
+	char bytes[MT_NUMBER_LEN], others[MT_NUMBER_OF_LEN];
+
+	mt_number_size(bytes, s->bytes);
+	if (s->count > 1)
+		mt_command_say("kept %s and %s beside it, %s", name,
+			mt_number_of(others, s->count - 1, "other file"), bytes);
+	else
+		mt_command_say("kept %s, %s", name, bytes);
+	mt_command_say("'memtui open %s' shows it", name);
+}
+
+static int verb_keep(struct work *w, struct mt_err *err)
+{
+	const struct mt_saved *s = mt_saved_find(&w->list, w->words[0], err);
+	char *kept = NULL;
+	int status = s ? mt_saved_check_unused(&w->list, s, err) : err->code;
+
+	if (status >= 0)
+		status = mt_saved_keep(s, w->count > 1 ? w->words[1] : ".", w->arguments->force,
+			&kept, err);
+	if (kept)
+		say_kept(s, kept);
+	free(kept);
+	if (status > 0)
+		mt_command_say("%s", err->text);
+	return status;
 }
 
 /* ---- remove ---- */
@@ -190,6 +242,7 @@ static int check_options(const struct mt_arguments *a, const char *verb, struct 
 	} given[] = {
 		{"format", "list", a->format != MT_FORMAT_TEXT},
 		{"exact", "list", a->exact},
+		{"force", "keep", a->force},
 		{"all", "remove", a->all},
 		{"older-than", "remove", a->older_than_ns != 0},
 	};
@@ -230,32 +283,37 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_sessions = {
 	.name = "sessions",
-	.operands = "[VERB [SESSION...]]",
-	.words = "list or remove recordings that nobody has named",
+	.operands = "[VERB [SESSION [FILE|DIR]]]",
+	.words = "list, keep or remove recordings that nobody has named",
 	.description =
 		"'memtui run' without -o writes its recording to the user's cache, and asks at the "
 		"end whether to save it. If the screen was closed otherwise, the recording stays "
 		"there; memtui keeps the last eight. This command lists them, the newest first, "
 		"after the recordings that run now.\n\n"
 		"SESSION is the first column of the list: the first process of the recording. If "
-		"several have the same number, it is the name of the directory.\n\n"
+		"several have the same number, it is the end of the directory's name.\n\n"
 		"The numbers are those of the first program: what it leaked, or has live so far, "
 		"without suppressions applied, and its peak. 'processes' counts those with a "
 		"trace. The state is running, complete, incomplete (its recorder was killed; what "
 		"was written can be read), damaged, being written, unreadable or empty.\n\n"
-		"remove never touches a session that is being recorded, nor one that a screen "
-		"shows; --all and --older-than pass over those.",
+		"keep and remove never touch a session that is being recorded, nor one that a "
+		"screen shows; --all and --older-than pass over those.",
 	.details =
 		"The directory is $XDG_CACHE_HOME/memtui, else ~/.cache/memtui, or "
 		"/tmp/memtui-UID if there is no home or it is somebody else's. MEMTUI_CACHE has no "
 		"effect on recordings. Only regular files of the user with names that memtui gives "
 		"count; other entries are named and left alone, and no symbolic link is "
 		"followed.\n\n"
+		"keep first gives all files their new names, by hard links, or by copies on "
+		"another file system, and then removes those in the cache. If anything fails, the "
+		"session stays where it was.\n\n"
 		"With --format=json the list is an object with directory and sessions. Each "
 		"session has the columns of the text, its directory, and for each file its "
 		"process, state, sums and the reason if it cannot be read.",
 	.examples = "memtui sessions\tlist them\n"
 		    "memtui sessions --format json\tlist them for a script\n"
+		    "memtui sessions keep 4711\tmove a recording to this directory\n"
+		    "memtui sessions keep 4711 leak.dat\tgive it a name, too\n"
 		    "memtui sessions remove 4711 4712\tremove two of them\n"
 		    "memtui sessions remove --older-than 7d\tremove the old ones\n",
 	.options = options,

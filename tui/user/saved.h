@@ -83,5 +83,10 @@ int mt_saved_check_unused(const struct mt_saved_list *, const struct mt_saved *,
  * are gone, but the directory stays because of entries that memtui has not written; err names
  * it. */
 int mt_saved_remove(const struct mt_saved *, uint64_t *bytes, struct mt_err *err);
+/* Moves the files of a session that is not used into a directory, or to a name that is none. *kept:
+ * the name of the first program's trace, also where mt_saved_remove failed in the end, whose result
+ * and err this has; NULL: nothing was moved. The caller frees. */
+int mt_saved_keep(const struct mt_saved *, const char *into, bool force, char **kept,
+	struct mt_err *err);
 
 #endif
