@@ -76,7 +76,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z_]*\)).*/\1/p' tui/command/commands.h | tr _ -))
-.PHONY: FORCE shots keys man all demo test check fuzz mutations bench cost install dist clean help packages test-packages programs unit
+.PHONY: FORCE shots keys man all demo test check fuzz mutations bench cost install dist clean help packages test-packages programs unit objects
 all: $(O)/memtui $(O)/libmemtui.so $(O)/libmemtui-attached.so $(O)/themes
 
 # The sources that use one of these settings are compiled again when a setting changes.
@@ -263,6 +263,9 @@ demo: packages
 	MEMTUI_TRIAGE= $(O)/memtui run --fresh -- $(O)/demo
 
 unit: $(UNIT)
+
+# Compiled, but not linked: for the warnings of another compiler.
+objects: $(PRELOAD_OBJ) $(ATTACHED_OBJ) $(CORE_OBJ) $(TUI_OBJ) $(UNIT_SRC:%.c=$(O)/obj/%.o)
 
 test: test-packages
 	@$(MAKE) --no-print-directory $(JOBS) all unit programs $(O)/race $(FUZZ:%=$(O)/fuzz/replay-%)

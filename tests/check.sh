@@ -1,8 +1,10 @@
 #!/bin/sh
-# check.sh BUILD [quick]: warnings as errors with gcc and clang, the layout (tests/format.sh), the layers (includes go one
-# way, core knows no curses, the tracer imports libc alone), the manual pages; then, unless quick, whether two builds are the
-# same bytes, whether the checks of stacks see what they should, unit tests with all assertions, unit tests, random keys and
-# some suites under AddressSanitizer and UBSan, threads under ThreadSanitizer. The build by gcc has the cheap assertions.
+# check.sh BUILD: warnings as errors with gcc and clang, the layout (tests/format.sh), the layers (includes go one way, core
+# knows no curses, the tracer imports libc alone), the manual pages; then whether two builds are the same bytes, whether the
+# checks of stacks see what they should, whether each exercise builds alone, unit tests with all assertions, unit tests, random
+# keys and some suites under AddressSanitizer and UBSan, threads under ThreadSanitizer. The build by gcc has the cheap assertions.
+# check.sh BUILD quick: the first four of these. gcc compiles what BUILD lacks, which is nothing after make test WERROR=1; clang
+# does not optimise, since none of its warnings needs that, and has the assertions.
 set -eu
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,28 +12,38 @@ cd "$top"
 export MEMTUI_TRIAGE= MEMTUI_CACHE= # not the user's
 jobs=-j$(nproc)
 case ${MAKEFLAGS:-} in *--jobserver*) jobs= ;; esac # make check -jN
-for cc in gcc clang; do
-	echo "== $cc, warnings as errors"
-	level=
-	[ $cc = clang ] || level=1
-	make --no-print-directory $jobs CC=$cc WERROR=1 ASSERT=$level O="$build-$cc" all unit
-done
+make="make --no-print-directory $jobs WERROR=1"
+if [ "${2:-}" = quick ]; then
+	gcc=$build
+	echo "== gcc, warnings as errors, in $build"
+	$make O="$gcc" all unit
+	echo "== clang, warnings as errors"
+	$make CC=clang DEBUG=1 CFLAGS=-g0 ASSERT=1 O="$build-clang" objects
+else
+	gcc=$build-gcc
+	echo "== gcc, warnings as errors"
+	$make CC=gcc ASSERT=1 O="$gcc" all unit
+	echo "== clang, warnings as errors"
+	$make CC=clang O="$build-clang" all unit
+fi
 echo "== layout"
 sh tests/format.sh
 echo "== layers"
-sh tests/layers.sh "$build-gcc"
+sh tests/layers.sh "$gcc"
 echo "== manual pages are those of the option lists"
 for page in doc/man/*.1 doc/man/*.5 doc/man/*.7; do
 	name=$(basename "${page%.[157]}")
-	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
+	"$gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
 done
 [ "${2:-}" != quick ] || { echo "check: the quick part is green"; exit 0; }
 echo "== two builds in different places are the same, as are two Debian packages"
 bash tests/package/twice.sh
 echo "== the checks of stacks find out tracers that are wrong on purpose"
-bash tests/stacks/mutations.sh "$build-gcc"
+bash tests/stacks/mutations.sh "$gcc"
+echo "== exercises, each in a tree of its own"
+CC=gcc ASSERT=1 bash tests/exercises/run.sh "$gcc" each >"$gcc/log" || { grep -v '^ok ' "$gcc/log"; exit 1; }
 echo "== unit tests with all assertions"
-make --no-print-directory $jobs WERROR=1 ASSERT=2 O="$build-assert" all unit programs
+$make ASSERT=2 O="$build-assert" all unit programs
 for t in "$build-assert"/tests/*_test; do
 	"$t" >"$build-assert/log" 2>&1 || { echo "   $(basename "$t")"; cat "$build-assert/log"; exit 1; }
 done
