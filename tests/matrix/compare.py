@@ -5,6 +5,7 @@ the library's to count: there only what stays allocated is compared. TOTAL is th
 that may be anything, after COUNTER least values of counters, after LEAST
 of fields of info, after ZERO counters that must be 0. SUM is for programs
 that lose events: all their allocations and frees."""
+import csv
 import json
 import re
 import subprocess
@@ -13,11 +14,13 @@ import sys
 memtui, trace, output = sys.argv[1:4]
 
 
-def ask(*arguments):
-    return json.loads(subprocess.run([memtui, *arguments, "--format", "json", trace], check=True, capture_output=True).stdout)
+def ask(command, form):
+    return subprocess.run([memtui, command, "--format", form, trace], check=True, capture_output=True, text=True).stdout
 
 
-info, groups = ask("info"), ask("groups")
+# Of a stack that overflowed JSON would be a gigabyte: it says more of each frame than its name.
+csv.field_size_limit(1 << 24)
+info, groups = json.loads(ask("info", "json")), list(csv.DictReader(ask("groups", "csv").splitlines()))
 wrong = []
 
 
@@ -27,14 +30,15 @@ def expect(what, have, want):
 
 
 def name_of(group):
-    return next((f["function"].split("(")[0] for f in group["backtrace"] if f["function"].startswith("case_")), None)
+    stack = group["backtrace"]
+    return next((f.split("(")[0] for f in stack.split(";") if f.startswith("case_")), None) if "case_" in stack else None
 
 
 cases, kinds, any_value, free = {}, {}, set(), re.compile(r"case_(libc|throws)_")
 for group in groups:
     sums = cases.setdefault(name_of(group), [0, 0, 0, 0])
     for i, field in enumerate(("allocated_count", "size", "leaked_count", "leaked_size")):
-        sums[i] += group["all"][field]
+        sums[i] += int(group[field])
     kinds.setdefault(name_of(group), set()).add(group["kind"])
 seen = 0
 for line in open(output):
