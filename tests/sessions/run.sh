@@ -74,6 +74,7 @@ say "list is the default" "$("$memtui" sessions list | grep -q "^ *$pid " || "$m
 
 # ---- whose recorder was killed ----
 begin ./family gate
+"$memtui" ctl "$pid" flush 2>/dev/null
 kill -KILL "$recorder"
 leave
 printf x 1<>gate
@@ -159,6 +160,11 @@ chmod 700 "$place"
 [ ${#as[@]} = 0 ] || { "$memtui" sessions --format json >out; say "somebody else's cache is not looked into" "$(is "$(python3 "$here/look.py" "$broken" state <out)" absent)"; chown -R 0 "$tmp/cache"; }
 chmod 700 "$place/unsaved_closed"
 rm -r "$place/unsaved_closed" "$place/unsaved_links1"
+
+# ---- path ----
+say "path" "$(is "$("$memtui" sessions path "$complete")" "$dir/$root")$(is "$(field "$("$memtui" sessions path "$complete")" leaked_bytes)" 2000)"
+"$memtui" sessions path none77 >out 2>err
+say "path: one that is not there" "$(is $? 1)$(says "no session 'none77'")$(cat out)"
 
 # ---- keep ----
 keep() { # STATUS WORDS ARGUMENT...: prints what is not as it should be
@@ -269,6 +275,20 @@ touch -d '2 minutes ago' "$place/unsaved_fresh1"
 leave
 say "remove --all, once nobody uses them" "$(remove 0 "removed 3 sessions, " --all)$(is "$(have)" "unsaved_*")"
 
+# ---- the last eight ----
+# A new session removes older ones, but for those that somebody has open.
+for i in 1 2 3 4 5 6 7 8 9; do
+	mkdir -p "$place/unsaved_eight$i"
+	: >"$place/unsaved_eight$i/memtui_p_1_$i.dat"
+	touch -d "$((20 - i)) hours ago" "$place/unsaved_eight$i/memtui_p_1_$i.dat" "$place/unsaved_eight$i"
+done
+exec 5<"$place/unsaved_eight1/memtui_p_1_1.dat"
+begin ./family gate
+say "a new session leaves what a screen shows" "$(is "$(have)" "$(cd "$place" && echo unsaved_eight{1,3,4,5,6,7,8,9} "unsaved_$name" | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//')")"
+exec 5<&-
+leave
+printf x 1<>gate
+
 # ---- usage ----
 usage() { # WORDS ARGUMENT...
 	local words=$1
@@ -278,6 +298,8 @@ usage() { # WORDS ARGUMENT...
 }
 usage "unknown verb 'liss'; did you mean 'list'?" liss
 usage "extra argument 'x'; usage: memtui sessions list" list x
+usage "missing SESSION; usage: memtui sessions path SESSION" path
+usage "extra argument 'y'" path a y
 usage "missing SESSION; usage: memtui sessions keep SESSION [FILE|DIR]" keep
 usage "extra argument 'y'" keep a x y
 usage "--force: only with keep" remove --force x
@@ -287,5 +309,7 @@ usage "extra argument 'x'" remove --all x
 usage "--older-than: invalid value 'soon'; expected a time such as" remove --older-than soon
 usage "--all: only with remove" --all
 usage "--format: only with list" remove --all --format json
+"$memtui" open >out 2>err
+say "open names it" "$(is $? 2)$(says "missing TRACE; usage: memtui open TRACE [TRACE_B]; 'memtui sessions' lists recordings that nobody has named")"
 usage "--format: invalid value 'csv'; expected text|json" --format csv
 exit $bad

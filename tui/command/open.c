@@ -61,6 +61,7 @@ const struct mt_command mt_command_open = {
 		    "recording of heaptrack\nssh host memtui record -o - ./prog | memtui open "
 		    "-\topen a trace from another machine\n",
 	.options = options,
+	.hint = "'memtui sessions' lists recordings that nobody has named",
 	.operands_min = 1,
 	.operands_max = 2,
 	.check = check,

@@ -492,8 +492,9 @@ static int check_operands(const struct parser *parser)
 
 		for (int i = 0; i < count; i++)
 			missing += strcspn(missing, " ") + 1;
-		return mt_fail(parser->err, -EINVAL, "missing %.*s; usage: memtui %s %s",
-			(int)strcspn(missing, " "), missing, command->name, command->operands);
+		return mt_fail(parser->err, -EINVAL, "missing %.*s; usage: memtui %s %s%s%s",
+			(int)strcspn(missing, " "), missing, command->name, command->operands,
+			command->hint ? "; " : "", command->hint ? command->hint : "");
 	}
 	if (command->operands_max >= 0 && count > command->operands_max)
 		return mt_fail(parser->err, -EINVAL,

@@ -7,7 +7,6 @@
 #include "tui/command/sessions_list.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +37,7 @@ struct work {
 /* X(name, argument, words). One that can be left out is in brackets. */
 #define VERBS(X) \
 	X(list, NULL, "list what is being recorded, and what is in the cache (the default)") \
+	X(path, "SESSION", "print the name of the first program's trace, for other commands") \
 	X(keep, "SESSION [FILE|DIR]", \
 		"move a session with all its files to this directory, to DIR, or to FILE, " \
 		"FILE.PID and so on") \
@@ -81,6 +81,33 @@ static int verb_list(struct work *w, struct mt_err *err)
 	else
 		mt_sessions_print_text(&w->list, w->arguments->exact,
 			mt_wrap_columns(STDOUT_FILENO));
+	return mt_command_finish(w->arguments, err);
+}
+
+/* ---- path ---- */
+
+static int check_path(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (arguments->operand_count < 2)
+		return mt_fail(err, -EINVAL,
+			"missing SESSION; usage: memtui sessions path SESSION");
+	if (arguments->operand_count > 2)
+		return mt_fail(err, -EINVAL,
+			"extra argument '%.100s'; usage: memtui sessions path SESSION",
+			arguments->operands[2]);
+	return 0;
+}
+
+static int verb_path(struct work *w, struct mt_err *err)
+{
+	const struct mt_saved *s = mt_saved_find(&w->list, w->words[0], err);
+
+	if (!s)
+		return err->code;
+	if (!s->first)
+		return mt_fail(err, -ENOENT, "%s: contains no trace that can be read",
+			s->directory);
+	printf("%s/%s\n", s->directory, s->first->name);
 	return mt_command_finish(w->arguments, err);
 }
 
@@ -272,8 +299,6 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		work.words = arguments->operands + 1;
 		work.count = arguments->operand_count - 1;
 	}
-	/* of leases: somebody who opens a file while we hold one must not end us */
-	signal(SIGIO, SIG_IGN);
 	status = mt_saved_load(&work.list, err);
 	if (status >= 0)
 		status = calls[verb].run(&work, err);
@@ -312,6 +337,7 @@ const struct mt_command mt_command_sessions = {
 		"process, state, sums and the reason if it cannot be read.",
 	.examples = "memtui sessions\tlist them\n"
 		    "memtui sessions --format json\tlist them for a script\n"
+		    "memtui open $(memtui sessions path 4711)\tbrowse one that stays there\n"
 		    "memtui sessions keep 4711\tmove a recording to this directory\n"
 		    "memtui sessions keep 4711 leak.dat\tgive it a name, too\n"
 		    "memtui sessions remove 4711 4712\tremove two of them\n"

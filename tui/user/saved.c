@@ -190,6 +190,26 @@ static bool load(struct mt_saved *s, int cache, const char *place, const char *n
 	return true;
 }
 
+bool mt_saved_is_open(const char *directory)
+{
+	int fd = mt_saved_open_directory(AT_FDCWD, directory), file;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	bool is_open = false, unsure = false;
+	struct dirent *entry;
+	struct stat is;
+
+	while (d && !is_open && (entry = readdir(d))) {
+		file = mt_saved_open(dirfd(d), entry->d_name, &is);
+		if (file < 0)
+			continue;
+		is_open = mt_saved_is_leased(file, F_WRLCK, &unsure);
+		close(file);
+	}
+	if (d)
+		closedir(d);
+	return is_open;
+}
+
 /* ---- all of them ---- */
 
 /* Returns true if the recorder writes into the directory. */

@@ -75,6 +75,8 @@ const char *mt_saved_handle(const struct mt_saved_list *, const struct mt_saved 
 const struct mt_saved *mt_saved_find(const struct mt_saved_list *, const char *word,
 	struct mt_err *err);
 
+/* Returns true if somebody has one of the session's files open, such as a screen that shows it. */
+bool mt_saved_is_open(const char *directory);
 /* 0 if nobody records the session, writes it or shows it, as far as can be told; else err says
  * who. */
 int mt_saved_check_unused(const struct mt_saved_list *, const struct mt_saved *,

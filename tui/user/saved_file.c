@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +49,8 @@ bool mt_saved_is_own(const struct stat *is)
 
 bool mt_saved_is_leased(int fd, int kind, bool *unsure)
 {
+	/* instead of SIGIO, which would end us if somebody opened the file right now */
+	fcntl(fd, F_SETSIG, SIGURG);
 	if (fcntl(fd, F_SETLEASE, kind) < 0) {
 		*unsure |= errno != EAGAIN;
 		return errno == EAGAIN;

@@ -2,6 +2,7 @@
 #include "core/base/buffer.h"
 #include "core/session/session.h"
 #include "tui/command/commands.h"
+#include "tui/user/saved.h"
 #include "tui/user/user_files.h"
 
 #include <dirent.h>
@@ -100,7 +101,7 @@ static uint32_t find_old(const char *cache, struct old **old)
 	return count;
 }
 
-/* A recorder still writes into the directory. */
+/* A recorder still writes into the directory, or a screen shows what is in it. */
 static bool in_use(const char *directory, const struct mt_session_entry *sessions, int count)
 {
 	size_t len = strlen(directory);
@@ -110,7 +111,7 @@ static bool in_use(const char *directory, const struct mt_session_entry *session
 			|| (!strncmp(sessions[i].trace_path, directory, len)
 				&& sessions[i].trace_path[len] == '/'))
 			return true;
-	return false;
+	return mt_saved_is_open(directory);
 }
 
 static void remove_old(const char *cache)
