@@ -88,7 +88,7 @@ first_pid=$(look "$complete" pid)
 say "two of one process have names" "$(is "$(look "$complete" session) $(look twice1 session)" "$complete twice1")"
 rm -r "$place/unsaved_twice1"
 mkdir "$place/unsaved_seven77" "$place/other" && : >"$place/unsaved_file12"
-say "other directories do not count" "$(is "$(look seven77 state) $(look other state)" "absent absent")"
+say "other directories do not count" "$(is "$(look even77 state) $(look other state)" "absent absent")"
 rm -r "$place/unsaved_seven77" "$place/other" "$place/unsaved_file12"
 
 # ---- damage ----
@@ -123,10 +123,11 @@ ln -s "$tmp/outside/memtui_evil_1_2.dat" "$place/unsaved_links1/memtui_evil_1_2.
 mkfifo "$place/unsaved_links1/memtui_fifo_1_3.dat"
 mkdir "$place/unsaved_links1/memtui_dir_1_4.dat"
 echo mine >"$place/unsaved_links1/notes.txt"
+echo mine >"$place/unsaved_links1/memtui_p_1_5.dat;x"
 ln -s "$tmp/outside" "$place/unsaved_outsid"
 "$memtui" sessions >out 2>err
 say "links, FIFOs, directories and other names are strange" "$(is "$(look links1 'len(s["files"])' 'sorted(s["strange"])')" \
-	"3 ['memtui_dir_1_4.dat', 'memtui_evil_1_2.dat', 'memtui_fifo_1_3.dat', 'notes.txt']")$(
+	"3 ['memtui_dir_1_4.dat', 'memtui_evil_1_2.dat', 'memtui_fifo_1_3.dat', 'memtui_p_1_5.dat;x', 'notes.txt']")$(
 	says "unsaved_links1/notes.txt: was not written by memtui, which leaves it alone")"
 say "a link in place of a session leads nowhere" "$(is "$(look outsid 's["state"]' 'len(s["files"])')" "unreadable 0")"
 rm "$place/unsaved_outsid"

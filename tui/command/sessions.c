@@ -229,8 +229,10 @@ static void remove_old(struct work *w, struct removed *r)
 		if (w->arguments->older_than_ns
 			&& (age < 0 || (uint64_t)age <= w->arguments->older_than_ns))
 			continue;
-		if (mt_saved_check_unused(&w->list, s, &why) < 0 || remove_one(r, s, &why) < 0)
+		if (mt_saved_check_unused(&w->list, s, &why) < 0 || remove_one(r, s, &why) < 0) {
 			mt_command_say("%s", why.text);
+			r->status |= why.code != -EBUSY;
+		}
 	}
 }
 
@@ -299,7 +301,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		work.words = arguments->operands + 1;
 		work.count = arguments->operand_count - 1;
 	}
-	status = mt_saved_load(&work.list, err);
+	status = mt_saved_load(&work.list, calls[verb].run == verb_list, err);
 	if (status >= 0)
 		status = calls[verb].run(&work, err);
 	mt_saved_free(&work.list);

@@ -15,6 +15,7 @@
 
 #define NAME_LEN 6 /* of what mkdtemp puts in */
 #define PLACES 2
+#define READABLE (16u << 20) /* bytes of traces: one or two seconds */
 
 const char *mt_saved_state_name(enum mt_saved_state state)
 {
@@ -64,7 +65,7 @@ static void add_strange(struct mt_saved *s, const char *name)
 	s->strange[s->strange_count++] = mt_strdup(name);
 }
 
-static void add_file(struct mt_saved *s, int directory, const char *name)
+static void add_file(struct mt_saved *s, int directory, const char *name, uint64_t *readable)
 {
 	struct mt_saved_file file = {.state = MT_SAVED_UNREADABLE};
 	struct stat is;
@@ -82,7 +83,7 @@ static void add_file(struct mt_saved *s, int directory, const char *name)
 
 		file.bytes = (uint64_t)is.st_size;
 		s->changed_ns = changed > s->changed_ns ? changed : s->changed_ns;
-		mt_saved_look(&file, fd);
+		mt_saved_look(&file, fd, readable);
 	}
 	s->bytes += file.bytes;
 	MT_GROW(s->files, s->count, s->capacity);
@@ -123,9 +124,11 @@ static bool comes_before(const struct mt_saved_file *a, const struct mt_saved_fi
 		return a->whole && (!b || (a->pid && !b->pid));
 	if (is_root(a) != is_root(b))
 		return is_root(a);
-	if (is_root(a))
+	if (is_root(a) && a->images_before != b->images_before)
 		return a->images_before > b->images_before;
-	return a->start_unix_ns < b->start_unix_ns;
+	if (!is_root(a) && a->start_unix_ns != b->start_unix_ns)
+		return a->start_unix_ns < b->start_unix_ns;
+	return strcmp(a->name, b->name) < 0; /* copies of one trace */
 }
 
 static void sum_up(struct mt_saved *s)
@@ -162,7 +165,8 @@ static bool is_named_so(const char *name)
 }
 
 /* cache: the directory's descriptor. False: there is no such session. */
-static bool load(struct mt_saved *s, int cache, const char *place, const char *name)
+static bool load(struct mt_saved *s, int cache, const char *place, const char *name,
+	uint64_t *readable)
 {
 	int fd = mt_saved_open_directory(cache, name);
 	struct dirent *entry;
@@ -183,7 +187,7 @@ static bool load(struct mt_saved *s, int cache, const char *place, const char *n
 	d = fd < 0 ? NULL : fdopendir(fd);
 	while (d && (entry = readdir(d)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			add_file(s, dirfd(d), entry->d_name);
+			add_file(s, dirfd(d), entry->d_name, readable);
 	if (d)
 		closedir(d);
 	sum_up(s);
@@ -241,7 +245,7 @@ static int load_place(struct mt_saved_list *list, const char *place, struct mt_e
 	DIR *d;
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -EPERM || fd == -ELOOP)
-		return 0; /* memtui run would not write there either */
+		return 0; /* memtui run makes it, or would not write there either */
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return mt_fail(err, fd < 0 ? fd : -errno, "%s cannot be read: %s", place,
@@ -249,7 +253,8 @@ static int load_place(struct mt_saved_list *list, const char *place, struct mt_e
 	while ((entry = readdir(d))) {
 		struct mt_saved s = {.state = MT_SAVED_EMPTY};
 
-		if (!is_named_so(entry->d_name) || !load(&s, dirfd(d), place, entry->d_name))
+		if (!is_named_so(entry->d_name)
+			|| !load(&s, dirfd(d), place, entry->d_name, &list->readable))
 			continue;
 		MT_GROW(list->items, list->count, list->capacity);
 		list->items[list->count++] = s;
@@ -258,11 +263,12 @@ static int load_place(struct mt_saved_list *list, const char *place, struct mt_e
 	return 0;
 }
 
-int mt_saved_load(struct mt_saved_list *list, struct mt_err *err)
+int mt_saved_load(struct mt_saved_list *list, bool sums, struct mt_err *err)
 {
 	int result = 0;
 
-	*list = (struct mt_saved_list){.place = mt_user_traces_at(0)};
+	*list = (struct mt_saved_list){.readable = sums ? READABLE : 0,
+		.place = mt_user_traces_at(0)};
 	list->running_count = mt_session_list(&list->running, err);
 	if (list->running_count < 0)
 		return list->running_count;

@@ -61,11 +61,14 @@ struct mt_saved_list {
 	/* recordings that run, of which some are in the cache and others elsewhere */
 	struct mt_session_entry *running;
 	int running_count;
+	uint64_t readable; /* bytes of traces that may still be read for their sums */
 	char *place; /* the directory of them all, which may not be there; NULL: there is no home */
 };
 
-/* 0, or a negative errno: a directory is there but cannot be read. To be freed in any case. */
-int mt_saved_load(struct mt_saved_list *, struct mt_err *err);
+/* sums: those of traces whose recorder was killed are wanted, too, which have to be read for it, as
+ * far as that is soon done. 0, or a negative errno: a directory is there but cannot be read. To be
+ * freed in any case. */
+int mt_saved_load(struct mt_saved_list *, bool sums, struct mt_err *err);
 void mt_saved_free(struct mt_saved_list *);
 /* The name by which to speak of a session: its first process if no other has that number, else the
  * name of its directory. */

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOADED_MAX (64u << 20) /* bytes of a trace without sums that is read for them */
-
 /* The number that ends before `end`; NULL: there is none behind an underscore. */
 static const char *before_number(const char *start, const char *end)
 {
@@ -87,14 +85,15 @@ static enum mt_saved_state state_of(struct mt_trace_reader *reader, const struct
 
 /* Its process, and its sums where these are known or soon found. */
 static int read_sums(struct mt_saved_file *f, struct mt_trace_reader *reader, bool is_written,
-	struct mt_err *err)
+	uint64_t *readable, struct mt_err *err)
 {
 	struct mt_profile p;
 	int result;
 
 	mt_profile_init(&p);
 	result = mt_profile_peek(&p, reader, err);
-	if (!result && !is_written && f->bytes <= LOADED_MAX) {
+	if (!result && !is_written && f->bytes <= *readable) {
+		*readable -= f->bytes;
 		result = mt_profile_load(&p, reader, NULL, NULL, err);
 		result = result < 0 ? result : 1;
 	}
@@ -107,7 +106,7 @@ static int read_sums(struct mt_saved_file *f, struct mt_trace_reader *reader, bo
 	return result;
 }
 
-void mt_saved_look(struct mt_saved_file *f, int fd)
+void mt_saved_look(struct mt_saved_file *f, int fd, uint64_t *readable)
 {
 	bool is_written = mt_saved_is_leased(fd, F_RDLCK, &f->is_unsure);
 	struct mt_err err = {0};
@@ -115,7 +114,7 @@ void mt_saved_look(struct mt_saved_file *f, int fd)
 
 	f->is_open = mt_saved_is_leased(fd, F_WRLCK, &f->is_unsure);
 	reader = mt_trace_reader_open_fd(fd, f->name, &err);
-	if (!reader || read_sums(f, reader, is_written, &err) < 0) {
+	if (!reader || read_sums(f, reader, is_written, readable, &err) < 0) {
 		f->state = is_written ? MT_SAVED_WRITTEN : MT_SAVED_UNREADABLE;
 		f->error = is_written ? NULL : mt_strdup(err.text);
 	}

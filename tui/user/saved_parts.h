@@ -19,7 +19,8 @@ int mt_saved_open(int directory, const char *name, struct stat *);
 /* Returns true if somebody else has the file open, for writing (F_RDLCK) or at all (F_WRLCK). A
  * lease tells it, which is given back at once. *unsure: the file system knows none. */
 bool mt_saved_is_leased(int fd, int kind, bool *unsure);
-/* Fills a file that has its name and size. Takes the descriptor. */
-void mt_saved_look(struct mt_saved_file *, int fd);
+/* Fills a file that has its name and size. Takes the descriptor. *readable: bytes that may be read
+ * where sums are missing; less what was. */
+void mt_saved_look(struct mt_saved_file *, int fd, uint64_t *readable);
 
 #endif
