@@ -422,6 +422,9 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 			mt_number_of(others, app->session->going_on, "other process"),
 			app->session->trace_path);
 	}
+	if (app->unsaved && app->outcome == MT_OUTCOME_LEAVE && app->signal)
+		mt_command_say("the recording stays in %s; 'memtui sessions' lists it",
+			app->unsaved);
 	if (!app->unsaved || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;
 	if (failed.code && app->fate != MT_FATE_DISCARD)

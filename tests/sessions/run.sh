@@ -30,8 +30,9 @@ for s in json.load(sys.stdin)["sessions"]:
         print(s["name"], s["pid"], s["recorder"])')"
 	[ -n "$name" ]
 }
-leave() { # kills the screen; what it has started goes on
-	echo >&6
+leave() { # [SIGNAL]: ends the screen; what it has started goes on. $shown is what was on the terminal last
+	echo "${1:-9}" >&6
+	read -rt 60 shown <&7
 	wait "$driver"
 	exec 6>&- 7<&-
 	children=()
@@ -112,7 +113,7 @@ open(sys.argv[1], "wb").write(data)
 P
 damaged() { timeout 20 "$memtui" sessions "$@" >out 2>err; local s=$?; [ $s -le 1 ] || echo "status $s; "; }
 say "a trace with wrong bytes" "$(damaged)$(damaged --format json)$(is "$(look damage 's["state"] in ("damaged", "unreadable", "incomplete", "complete")')" True)"
-head -c $(($(stat -c %s "$dir"/*.dat | sort -n | tail -n 1) / 2)) "$dir/$root" >"$file"
+head -c $(($(stat -c %s "$dir/$root") / 2)) "$dir/$root" >"$file"
 say "half a trace" "$(damaged)$(is "$(look damage 's["state"]' 's["pid"]')" "incomplete $first_pid")"
 rm -r "$place/unsaved_damage"
 
@@ -273,7 +274,8 @@ say "remove --all passes over what is used, and over a new one" "$(remove 0 "rem
 	is "$(have)" "$(cd "$place" && echo unsaved_{"$name",fresh1,held01} | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//')")"
 exec 5>&-
 touch -d '2 minutes ago' "$place/unsaved_fresh1"
-leave
+leave 15
+say "a screen that is ended says where the recording stays" "$(grep -qF "the recording stays in $place/unsaved_$name; 'memtui sessions' lists it" <<<"$shown" || echo "$shown")"
 say "remove --all, once nobody uses them" "$(remove 0 "removed 3 sessions, " --all)$(is "$(have)" "unsaved_*")"
 
 # ---- the last eight ----
