@@ -1,5 +1,5 @@
 /* family GATE: leaks 1000 blocks of 100 bytes, starts a child that leaks 10, waits until GATE is
- * opened for writing, and executes itself without it, which leaks 20. */
+ * opened for writing, and executes itself without it, which leaks 20 and frees one of 500 bytes. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -19,6 +19,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2) {
 		leak(20);
+		free(malloc(500));
 		return 0;
 	}
 	leak(1000);

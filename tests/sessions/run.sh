@@ -66,11 +66,11 @@ say "one whose screen was killed runs on" "$(is "$(look "$pid" state)" running)"
 printf x 1<>gate
 until_true state_is "$pid" complete
 complete=$name
-say "a complete one" "$(is "$(look "$pid" 's["state"]' 's["name"]' 's["processes"]' 's["leaked_bytes"]' 'len(s["files"])' 's["command"]')" \
-	"complete $name 2 2000 3 ./family")$(is "$(look "$name" 'sorted(f["leaked_bytes"] for f in s["files"])')" "[1000, 2000, 100000]")$(
+say "a complete one" "$(is "$(look "$pid" 's["state"]' 's["name"]' 's["processes"]' 's["leaked_bytes"]' 's["peak_bytes"]' 'len(s["files"])' 's["command"]')" \
+	"complete $name 2 2000 2500 3 ./family")$(is "$(look "$name" 'sorted(f["leaked_bytes"] for f in s["files"])')" "[1000, 2000, 100000]")$(
 	is "$(look "$name" 's["file_bytes"]')" "$(cat "$dir"/* | wc -c)")$(is "$(look "$name" 's["start_time"][:2], s["wall_seconds"] > 0, s["error"], s["strange"]')" "('20', True, None, [])")"
 "$memtui" sessions >out 2>err
-say "as text" "$(grep -qE "^ *$pid +[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}  complete +2\.0k .* 2  \./family$" out || cat out)$(cat err)"
+say "as text" "$(grep -qE "^ *$pid +[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}  complete +2\.0k +[0-9.]+k +2\.4k .* 2  \./family$" out || cat out)$(cat err)"
 say "list is the default" "$("$memtui" sessions list | grep -q "^ *$pid " || "$memtui" sessions list)"
 
 # ---- whose recorder was killed ----
@@ -114,7 +114,7 @@ P
 damaged() { timeout 20 "$memtui" sessions "$@" >out 2>err; local s=$?; [ $s -le 1 ] || echo "status $s; "; }
 say "a trace with wrong bytes" "$(damaged)$(damaged --format json)$(is "$(look damage 's["state"] in ("damaged", "unreadable", "incomplete", "complete")')" True)"
 head -c $(($(stat -c %s "$dir/$root") / 2)) "$dir/$root" >"$file"
-say "half a trace" "$(damaged)$(is "$(look damage 's["state"]' 's["pid"]')" "incomplete $first_pid")"
+say "half a trace" "$(damaged)$(is "$(look damage 's["state"]' 's["pid"]' 's["leaked_bytes"] is None')" "incomplete $first_pid False")"
 rm -r "$place/unsaved_damage"
 
 # ---- planted ----

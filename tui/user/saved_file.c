@@ -92,7 +92,9 @@ static int read_sums(struct mt_saved_file *f, struct mt_trace_reader *reader, bo
 
 	mt_profile_init(&p);
 	result = mt_profile_peek(&p, reader, err);
-	if (!result && !is_written && f->bytes <= *readable) {
+	/* without its end, it has no sums, or those of an earlier moment */
+	if (result >= 0 && !mt_trace_reader_complete(reader) && !is_written
+		&& f->bytes <= *readable) {
 		*readable -= f->bytes;
 		result = mt_profile_load(&p, reader, NULL, NULL, err);
 		result = result < 0 ? result : 1;
