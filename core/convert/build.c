@@ -15,8 +15,6 @@ void mt_build_init(struct mt_build *b, const struct mt_source_facts *source,
 	mt_profile_add_thread(&b->profile, &unknown);
 	b->profile.info.exit_status = -1;
 	b->profile.info.resolution_ns = source->resolution_ns;
-	b->slot_mask = 1023;
-	b->slots = mt_alloc(((size_t)b->slot_mask + 1) * sizeof *b->slots);
 	MT_GROW(b->blocks, b->block_count, b->block_capacity);
 	b->blocks[b->block_count++] = (struct mt_build_block){0};
 	mt_model_init(&b->model, &b->profile);
@@ -28,8 +26,7 @@ void mt_build_free(struct mt_build *b)
 	mt_symbols_free(&b->symbols);
 	mt_profile_free(&b->profile);
 	free(b->blocks);
-	free(b->slots);
-	free(b->group_of);
+	mt_define_free(&b->define);
 	*b = (struct mt_build){0};
 }
 
@@ -52,62 +49,21 @@ uint64_t mt_build_memory(const struct mt_build *b)
 		+ (uint64_t)p->node_capacity * sizeof *p->nodes
 		+ (uint64_t)p->group_capacity * sizeof *p->groups
 		+ (uint64_t)b->block_capacity * sizeof *b->blocks
-		+ ((uint64_t)b->slot_mask + 1 + b->group_of_count) * sizeof(uint32_t);
+		+ mt_define_memory(&b->define);
 }
 
 /* ---- call tree ---- */
 
-/* The slot of the node, or the empty one where it belongs. Slots hold node ids; 0, the root, is
- * nobody's child. */
-static uint32_t *node_slot(struct mt_build *b, uint32_t parent, uint32_t pc)
-{
-	const struct mt_node *nodes = b->profile.nodes;
-	uint32_t at = (uint32_t)(((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull >> 32)
-		& b->slot_mask;
-
-	while (b->slots[at]
-		&& (nodes[b->slots[at]].parent != parent || nodes[b->slots[at]].pc != pc))
-		at = (at + 1) & b->slot_mask;
-	return &b->slots[at];
-}
-
-static void grow_slots(struct mt_build *b)
-{
-	free(b->slots);
-	b->slot_mask = b->slot_mask * 2 + 1;
-	b->slots = mt_alloc(((size_t)b->slot_mask + 1) * sizeof *b->slots);
-	for (uint32_t i = 1; i < b->profile.node_count; i++)
-		*node_slot(b, b->profile.nodes[i].parent, b->profile.nodes[i].pc) = i;
-}
-
 uint32_t mt_build_node(struct mt_build *b, uint32_t parent, uint32_t pc)
 {
-	if (b->profile.node_count > b->slot_mask / 2)
-		grow_slots(b);
-	uint32_t *slot = node_slot(b, parent, pc);
-
-	if (!*slot)
-		*slot = mt_profile_add_node(&b->profile, parent, pc);
-	return *slot;
+	return mt_define_node(&b->define, &b->profile, parent, pc);
 }
 
 uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned function)
 {
 	mt_assert(b->source->domains
 		& (function == MT_FUNCTION_POOL ? MT_SOURCE_POOLS : MT_SOURCE_HEAP));
-	uint32_t leaf = mt_build_node(b, node, function);
-
-	while (b->group_of_count <= leaf) {
-		uint32_t wanted = b->group_of_count ? 2 * b->group_of_count : 1024;
-
-		b->group_of = mt_resize(b->group_of, (size_t)wanted * sizeof *b->group_of);
-		for (uint32_t i = b->group_of_count; i < wanted; i++)
-			b->group_of[i] = 0;
-		b->group_of_count = wanted;
-	}
-	if (!b->group_of[leaf])
-		b->group_of[leaf] = mt_profile_add_group(&b->profile, leaf) + 1;
-	return b->group_of[leaf] - 1;
+	return mt_define_group(&b->define, &b->profile, mt_build_node(b, node, function));
 }
 
 /* ---- events ---- */

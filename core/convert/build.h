@@ -2,6 +2,7 @@
 #ifndef MT_CONVERT_BUILD_H
 #define MT_CONVERT_BUILD_H
 
+#include "core/model/define.h"
 #include "core/model/load.h"
 #include "core/model/source.h"
 #include "core/symbol/symbol.h"
@@ -34,9 +35,7 @@ struct mt_build {
 	uint64_t next_number, now_ns;
 	struct mt_build_block *blocks; /* index 0 is none */
 	uint32_t block_count, block_capacity, free_block;
-	uint32_t *slots, slot_mask; /* (parent, pc) -> node */
-	uint32_t *group_of;         /* by node, + 1 */
-	uint32_t group_of_count;
+	struct mt_define define; /* the profile's nodes and groups */
 	struct mt_err failure; /* of writing; sticks */
 };
 
