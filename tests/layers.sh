@@ -9,7 +9,7 @@ names=$(mktemp)
 trap 'rm -f "$names" "$names.used"' EXIT
 fail() { echo "not ok layers: $*"; bad=1; }
 
-order="base inject patch trace model capture symbol convert session recording query leakcheck account triage export"
+order="base inject patch trace model capture symbol convert session recording query set leakcheck account triage export"
 allowed="core/wire.h core/rendezvous.h core/sampler.h"
 for folder in $order; do
 	allowed="$allowed core/$folder/"

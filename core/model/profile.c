@@ -27,7 +27,7 @@ void mt_profile_init(struct mt_profile *p)
 	mt_profile_add_node(p, 0, 0);
 }
 
-static void free_column(struct mt_group_column *c)
+void mt_group_column_free(struct mt_group_column *c)
 {
 	free((char *)c->name);
 	free((char *)c->heading);
@@ -54,7 +54,7 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->late);
 	free(p->estimates);
 	for (uint32_t i = 0; i < p->column_count; i++)
-		free_column(&p->columns[i]);
+		mt_group_column_free(&p->columns[i]);
 	free(p->columns);
 	if (p->verdicts)
 		mt_verdicts_free(p->verdicts);

@@ -416,6 +416,8 @@ void mt_profile_add_log(struct mt_profile *, const struct mt_log_entry *);
  * takes nothing. */
 const char *mt_profile_add_column(struct mt_profile *, const struct mt_group_column *);
 
+void mt_group_column_free(struct mt_group_column *); /* of a profile: what it owns */
+
 /* ---- functions and domains: every reader asks here ---- */
 
 void mt_profile_predefine(struct mt_profile *); /* part of mt_profile_init */

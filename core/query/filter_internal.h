@@ -36,7 +36,7 @@ struct mt_filter {
 	struct mt_filter_term *terms;        /* columns of groups (filter_columns.c) */
 	const struct mt_profile *columns_of; /* while text is read: whose columns it may name */
 	bool columns_later, passed_over;     /* see mt_filter_pass_over */
-	bool allows_absent;
+	bool allows_absent, leaves_totals;
 	uint64_t profile_lineage, symbols_lineage; /* whose ids the bitsets are of */
 };
 

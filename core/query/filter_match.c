@@ -292,6 +292,23 @@ static int match_number(const struct mt_filter *filter, const struct mt_profile 
 	return 0;
 }
 
+int mt_filter_match_totals(const struct mt_filter *filter, const struct mt_profile *profile,
+	uint8_t *matches, struct mt_err *err)
+{
+	int status = match_number(filter, profile, matches, err);
+
+	if (status >= 0)
+		status = match_totals(filter, profile, matches, err);
+	if (status >= 0)
+		status = mt_filter_match_columns(filter, profile, matches, err);
+	return status;
+}
+
+void mt_filter_leave_totals(struct mt_filter *filter)
+{
+	filter->leaves_totals = true;
+}
+
 int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
 {
@@ -300,15 +317,11 @@ int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 
 	memset(matches, 1, profile->group_count);
 	check_cache(filter, profile, symbols);
-	status = match_number(filter, profile, matches, err);
-	if (status >= 0)
-		status = match_regexes(filter, profile, symbols, matches, err);
+	status = match_regexes(filter, profile, symbols, matches, err);
 	if (status >= 0)
 		status = mt_filter_match_calls(filter, profile, matches, err);
-	if (status >= 0)
-		status = match_totals(filter, profile, matches, err);
-	if (status >= 0)
-		status = mt_filter_match_columns(filter, profile, matches, err);
+	if (status >= 0 && !filter->leaves_totals)
+		status = mt_filter_match_totals(filter, profile, matches, err);
 	if (status >= 0 && asks(filter, MT_FILTER_BACKTRACE_DEPTH_MIN)) {
 		status = mt_filter_range(&depth, filter, MT_FILTER_BACKTRACE_DEPTH_MIN, 0, err);
 		if (status >= 0)

@@ -20,6 +20,14 @@ bool mt_filter_compares_times(const struct mt_filter *);
 int mt_filter_match(struct mt_filter *, const struct mt_profile *, const struct mt_symbols *,
 	uint8_t *matches, struct mt_err *err);
 
+/* Clears matches[group] where the totals of the group are not as the filter asks: its number,
+ * counts and columns. The other fields do not matter. */
+int mt_filter_match_totals(const struct mt_filter *, const struct mt_profile *, uint8_t *matches,
+	struct mt_err *err);
+/* From now on mt_filter_match leaves these out: whoever puts the groups of several recordings
+ * together asks them of the sums. */
+void mt_filter_leave_totals(struct mt_filter *);
+
 /* mt_filter_add, where errors call the field other than by its option; called: static. */
 int mt_filter_add_as(struct mt_filter *, enum mt_filter_field, const char *called, const char *text,
 	struct mt_err *err);

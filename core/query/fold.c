@@ -182,6 +182,13 @@ void mt_fold(struct mt_folds *folds, struct mt_group *sum, const struct mt_profi
 		return;
 	if (folds->suspects || p->late || p->column_count || p->estimates)
 		fold_beside(folds, sum, p, group);
+	mt_fold_counters(sum, group);
+	if (p->info.lossy_ns && mt_profile_has_group(p, group) && mt_profile_is_estimated(p, group))
+		sum->flags |= MT_GROUP_ESTIMATED;
+}
+
+void mt_fold_counters(struct mt_group *sum, const struct mt_group *group)
+{
 	if (sum->allocated_count)
 		sum->flags |= MT_GROUP_SUMMED;
 	if (!sum->allocated_count || group->first_ns < sum->first_ns)
@@ -202,6 +209,4 @@ void mt_fold(struct mt_folds *folds, struct mt_group *sum, const struct mt_profi
 	sum->at_peak_count += group->at_peak_count;
 	sum->at_peak_bytes += group->at_peak_bytes;
 	sum->flags |= group->flags & (MT_GROUP_ESTIMATED | MT_GROUP_SUMMED);
-	if (p->info.lossy_ns && mt_profile_has_group(p, group) && mt_profile_is_estimated(p, group))
-		sum->flags |= MT_GROUP_ESTIMATED;
 }

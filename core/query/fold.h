@@ -21,6 +21,8 @@ struct mt_fold_values {
  * added to. */
 void mt_fold(struct mt_folds *, struct mt_group *sum, const struct mt_profile *,
 	const struct mt_group *);
+/* The counters alone, of a group with allocations. */
+void mt_fold_counters(struct mt_group *sum, const struct mt_group *);
 /* The sum gets values of its own. */
 void mt_fold_own(struct mt_folds *, struct mt_group *sum, const struct mt_profile *);
 /* Gives the sum memory for values, if it has none. */

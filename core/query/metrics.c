@@ -342,14 +342,14 @@ bool mt_metric_is_estimated(const struct mt_profile *p, const struct mt_group *g
 	switch (builtins[metric].doubt) {
 	case MT_DOUBT_TIMES: return mt_info_estimates_times(&p->info);
 	case MT_DOUBT_PEAK: return p->info.peak_unsure;
-	case MT_DOUBT_OWN_PEAK: return !single && group->flags & MT_GROUP_SUMMED;
+	case MT_DOUBT_OWN_PEAK: return group->flags & MT_GROUP_SUMMED;
 	case MT_DOUBT_SCORE:
 		return !single && group->flags & MT_GROUP_SUSPECT
 			? (group->flags & MT_GROUP_SUSPECT_ESTIMATED) != 0
 			: !is_watched(p, group);
 	case MT_DOUBT_LIVE:
-		return single ? mt_profile_is_estimated(p, group)
-			      : (group->flags & MT_GROUP_ESTIMATED) != 0;
+		return group->flags & MT_GROUP_ESTIMATED
+			|| (single && mt_profile_is_estimated(p, group));
 	default: return false;
 	}
 }

@@ -13,7 +13,8 @@
 	X(SOURCE, "source", "the innermost function's source file") \
 	X(MODULE, "module", "the innermost function's program or library") \
 	X(KIND, "kind", "malloc, calloc, new, new[] …") \
-	X(THREAD, "thread", "the allocating thread")
+	X(THREAD, "thread", "the allocating thread") \
+	X(PROCESS, "process", "the process: of several recordings")
 #define MT_ROWS_BY_CHOICE(id, name, words) "|" name
 #define MT_ROWS_BY_CHOICES (&(MT_ROWS_BY(MT_ROWS_BY_CHOICE))[1]) /* "backtrace|function…" */
 enum mt_rows_by {
@@ -40,7 +41,8 @@ struct mt_rows {
 
 /* Puts the selection's groups together, in order of the metric (of what matched), ties in order of
  * first sight. whole: the profile of the whole recording; may be the same. by is neither BACKTRACE
- * nor THREAD. rows: zeroed. */
+ * nor THREAD; for PROCESS the innermost frame must be the process (MT_SET_PROCESSES). rows:
+ * zeroed. */
 void mt_rows_get(struct mt_rows *, const struct mt_profile *matched, const struct mt_profile *whole,
 	const struct mt_symbols *, const struct mt_selection *, enum mt_rows_by,
 	enum mt_metric sort, bool ascending);

@@ -1,6 +1,7 @@
 #include "tui/command/commands.h"
 
 static const struct mt_option options[] = {
+	MT_OPTION_BY_PROCESS,
 	MT_OPTIONS_SORT,
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"in text: show at most N callers and N callees", NULL},
@@ -15,17 +16,17 @@ static const struct mt_option options[] = {
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	/* The trace comes first for every view; here the function does. */
-	char *const operands[] = {arguments->operands[1], arguments->operands[0], NULL};
-	struct mt_arguments turned = *arguments;
+	struct mt_arguments own = *arguments;
 
-	turned.operands = operands;
-	return mt_command_view(&turned, mt_report_callers, true, err);
+	/* Traces are the operands of every view. */
+	own.function = *own.operands++;
+	own.operand_count--;
+	return mt_command_view(&own, mt_report_callers, true, err);
 }
 
 const struct mt_command mt_command_callers = {
 	.name = "callers",
-	.operands = "FUNCTION TRACE|PID",
+	.operands = "FUNCTION TRACE|PID...",
 	.words = "show the callers and callees of a function",
 	.description =
 		"Sums up all backtraces that contain FUNCTION: what was allocated in it and "
@@ -41,6 +42,6 @@ const struct mt_command mt_command_callers = {
 		    "memtui.dat\tshow a whole library at the heap's peak\n",
 	.options = options,
 	.operands_min = 2,
-	.operands_max = 2,
+	.operands_max = -1,
 	.run = run,
 };

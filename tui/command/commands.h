@@ -4,6 +4,7 @@
 
 #include "core/query/wrappers.h"
 #include "core/recording/recording.h"
+#include "core/set/set.h"
 #include "core/session/session.h"
 #include "core/wire.h"
 #include "tui/command/options.h"
@@ -92,13 +93,28 @@ struct mt_opened {
 	struct mt_matched matched;
 	struct mt_suppressions *rules;      /* NULL: leaks are not judged */
 	struct mt_profile lost, lost_whole; /* with --leak-check; else empty */
-	struct mt_suppressed suppressed, suppressed_whole;
+	struct mt_suppressed suppressed, suppressed_whole; /* of a set: sums alone */
 	bool judged;
+	struct mt_set *set; /* several recordings; NULL: one */
+	struct mt_generation set_now;
+	struct mt_facts set_facts;
+	int set_status; /* 1: some member was not read, or --strict refuses one */
 	struct mt_report report;
 };
 /* symbols: whether names are wanted in any case. To be freed after an error too. */
 int mt_opened_load(struct mt_opened *, const struct mt_arguments *, const char *path, bool symbols,
 	struct mt_err *);
+/* The same of several recordings, or of one whose processes are asked for: as one (doc/sets.md). If
+ * some could not be read, which was said, mt_opened_verdict returns 1. */
+int mt_opened_load_set(struct mt_opened *, const struct mt_arguments *, char *const *paths,
+	int count, bool symbols, struct mt_err *);
+/* Parts of both: the filter as far as it can be read without columns; with them; the report. */
+int mt_opened_read_filter(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
+int mt_opened_reread_filter(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
+int mt_opened_conclude(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
+/* The traces that are operands from this one on: one, or a set. */
+int mt_opened_load_operands(struct mt_opened *, const struct mt_arguments *, int first,
+	bool symbols, struct mt_err *);
 /* The same trace by two filters on single allocations: loaded once, and gone over as often as for
  * one. */
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,

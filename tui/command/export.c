@@ -22,6 +22,7 @@ static const struct mt_option options[] = {
 		"view that json and csv write (default: the first):" MT_EXPORT_VIEWS(
 			MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
+	MT_OPTION_BY_PROCESS,
 	MT_OPTIONS_SUPPRESS,
 	{0, "threshold", "PERCENT", MT_OPTION_PERCENT, MT_OPTION_AT(threshold),
 		"massif: combine functions with less than PERCENT of a "
@@ -128,8 +129,10 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 				kind->name, kind->suffix);
 		return mt_command_view(&own, kind->run, true, err);
 	}
-	int status = mt_new_file_check(arguments->operands[0], arguments->output, err);
+	int status = 0;
 
+	for (int i = 0; i < arguments->operand_count && status >= 0; i++)
+		status = mt_new_file_check(arguments->operands[i], arguments->output, err);
 	if (status >= 0)
 		status = target_open(&target, arguments->output, arguments->force, err);
 	own.out = target.out;
@@ -140,7 +143,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_export = {
 	.name = "export",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "export a trace to another program's format",
 	.description =
 		"Writes a trace, or the part of it that the filters select, "
@@ -168,7 +171,7 @@ const struct mt_command mt_command_export = {
 		    "parser for a spreadsheet\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.check = check,
 	.run = run,
 };

@@ -19,13 +19,14 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
+	own.of_rows = true;
 	own.events = arguments->by && mt_rows_by_find(arguments->by) == MT_ROWS_BY_THREAD;
 	return mt_command_view(&own, mt_report_groups, true, err);
 }
 
 const struct mt_command mt_command_groups = {
 	.name = "groups",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "list allocations grouped by backtrace",
 	.description =
 		"Prints one row per group: all allocations with the same backtrace and kind "
@@ -40,6 +41,6 @@ const struct mt_command mt_command_groups = {
 		    "memtui.dat\tprint all groups for a script\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.run = run,
 };

@@ -124,15 +124,16 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.ascending = arguments->ascending,
 		.skip = arguments->skip,
 		.count = arguments->count,
-		.facts = mt_recording_facts(o->recording),
+		.facts = o->set ? o->set_facts : mt_recording_facts(o->recording),
 		.inverted = arguments->inverted,
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,
-		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by)
-				    : MT_ROWS_BY_BACKTRACE,
+		.by = arguments->by && (arguments->of_rows || arguments->stacked)
+			? (enum mt_rows_by)mt_rows_by_find(arguments->by)
+			: MT_ROWS_BY_BACKTRACE,
 		.top = (uint32_t)arguments->stacked,
 		.by_count = arguments->metric && !strcmp(arguments->metric, "count"),
-		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
+		.function = arguments->function,
 		.allocation_order = arguments->allocation_order,
 		.histogram = arguments->histogram && !strcmp(arguments->histogram, "lifetime")
 			? MT_HISTOGRAM_LIFETIME
@@ -147,28 +148,36 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 	};
 }
 
-static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments,
+static void adjust_filter(struct mt_opened *o, const struct mt_arguments *arguments)
+{
+	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
+	if (arguments->of_set)
+		mt_filter_leave_totals(o->filter);
+}
+
+int mt_opened_read_filter(struct mt_opened *o, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
 	*o = (struct mt_opened){.filter = mt_command_filter(arguments, NULL, err),
 		.wrappers = mt_command_wrappers(arguments, err)};
 	if (!o->filter || !o->wrappers || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
-	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
+	adjust_filter(o, arguments);
 	return 0;
 }
 
 /* Only the recording says which of its words are columns. */
-static bool reread_filter(struct mt_opened *o, const struct mt_arguments *arguments,
+int mt_opened_reread_filter(struct mt_opened *o, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
 	if (!o->now->profile->column_count && !mt_filter_pass_over(o->filter))
-		return true;
+		return 0;
 	mt_filter_free(o->filter);
 	o->filter = mt_command_filter(arguments, o->now->profile, err);
-	if (o->filter)
-		mt_filter_allow_absent(o->filter, arguments->absent_allowed);
-	return o->filter;
+	if (!o->filter)
+		return -EBADRQC;
+	adjust_filter(o, arguments);
+	return 0;
 }
 
 static struct mt_source source_of(const struct mt_opened *o)
@@ -198,7 +207,7 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	if (!o->recording)
 		return err->code;
 	o->now = &o->recording->now;
-	if (!reread_filter(o, arguments, err))
+	if (mt_opened_reread_filter(o, arguments, err) < 0)
 		return -EBADRQC;
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
@@ -220,9 +229,10 @@ int mt_command_check_sums(const struct mt_export_kind *kind, const struct mt_pro
 }
 
 /* What was found is ready to be shown. */
-static int conclude(struct mt_opened *o, const struct mt_arguments *arguments, struct mt_err *err)
+int mt_opened_conclude(struct mt_opened *o, const struct mt_arguments *arguments,
+	struct mt_err *err)
 {
-	if (o->rules)
+	if (o->rules && !o->set) /* of a set each member was judged by itself */
 		judge(o, arguments);
 	o->report = report_on(o, arguments);
 	if (!arguments->sort_name)
@@ -237,7 +247,7 @@ static int conclude(struct mt_opened *o, const struct mt_arguments *arguments, s
 int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
 	bool symbols, struct mt_err *err)
 {
-	int status = read_filter(o, arguments, err);
+	int status = mt_opened_read_filter(o, arguments, err);
 
 	if (status < 0)
 		return status;
@@ -255,40 +265,40 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (leaks)
 		o->matched.unanswered_ns = o->now->profile->info.history_from_ns;
 	say_unanswered(o, arguments, path);
-	return conclude(o, arguments, err);
+	return mt_opened_conclude(o, arguments, err);
 }
 
 int mt_opened_take(struct mt_opened *o, const struct mt_arguments *arguments,
 	struct mt_recording *recording, struct mt_err *err)
 {
-	int status = read_filter(o, arguments, err);
+	int status = mt_opened_read_filter(o, arguments, err);
 
 	o->recording = recording;
 	if (status < 0)
 		return status;
 	o->now = &o->recording->now;
-	if (!reread_filter(o, arguments, err))
+	if (mt_opened_reread_filter(o, arguments, err) < 0)
 		return -EBADRQC;
 	mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
 	o->source = source_of(o);
 	status = mt_match(&o->matched, &o->source, o->filter, 0, err);
-	return status < 0 ? status : conclude(o, arguments, err);
+	return status < 0 ? status : mt_opened_conclude(o, arguments, err);
 }
 
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
 	struct mt_opened *b, const struct mt_arguments *after, const char *path, struct mt_err *err)
 {
-	int status = read_filter(a, before, err);
+	int status = mt_opened_read_filter(a, before, err);
 
 	if (status >= 0)
-		status = read_filter(b, after, err);
+		status = mt_opened_read_filter(b, after, err);
 	if (status >= 0)
 		status = load(a, before, path, true, err);
 	b->recording = a->recording;
 	b->now = a->now;
 	b->source = a->source;
 	b->borrowed = true;
-	if (status >= 0 && !reread_filter(b, after, err))
+	if (status >= 0 && mt_opened_reread_filter(b, after, err) < 0)
 		status = -EBADRQC;
 	if (status >= 0)
 		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched},
@@ -298,15 +308,17 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	if (status < 0)
 		return status;
 	say_unanswered(a, before, path);
-	status = conclude(a, before, err);
-	return status < 0 ? status : conclude(b, after, err);
+	status = mt_opened_conclude(a, before, err);
+	return status < 0 ? status : mt_opened_conclude(b, after, err);
 }
 
 int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *arguments,
 	const char *path, int status)
 {
-	if (status < 0 || !arguments->strict)
+	if (status < 0 || (!arguments->strict && !o->set))
 		return status;
+	if (o->set)
+		return status ? status : o->set_status;
 	struct mt_facts facts = mt_recording_facts(o->recording);
 
 	if (!facts.damaged && !facts.damaged_at && mt_info_is_whole(&o->now->profile->info))
@@ -325,6 +337,7 @@ void mt_opened_free(struct mt_opened *o)
 	mt_matched_free(&o->matched);
 	if (!o->borrowed)
 		mt_recording_free(o->recording);
+	mt_set_free(o->set);
 	mt_wrappers_free(o->wrappers);
 	mt_filter_free(o->filter);
 }
@@ -336,7 +349,7 @@ void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_argumen
 
 	mt_number_exact(bytes, o->suppressed.all_bytes);
 	mt_number_exact(blocks, o->suppressed.all_blocks);
-	if (o->suppressed.all_blocks && !arguments->names_suppressed)
+	if (o->suppressed.all_blocks && (!arguments->names_suppressed || o->set))
 		mt_command_say("%s%ssuppressed: %s %s in %s %s by %s; these leaks are hidden "
 			       "(--no-builtin-suppressions shows all)",
 			path ? path : "", path ? ": " : "", bytes, MT_PLURAL(bytes, "byte"), blocks,
@@ -349,7 +362,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 {
 	struct mt_opened opened;
 	int written = 0;
-	int status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
+	int status = mt_opened_load_operands(&opened, arguments, 0, symbols, err);
 
 	if (status >= 0)
 		status = report(&opened.report, err);

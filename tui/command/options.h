@@ -22,7 +22,7 @@ struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *keymap, *ascii, *on_full, *complete, *man, *what, *over_size,
 		*triage;
-	const char *by, *metric, *normalise;
+	const char *by, *metric, *normalise, *function; /* function: of callers */
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
 	const char *cache; /* of the recorder's names; NULL: none is to be had */
@@ -46,6 +46,9 @@ struct mt_arguments {
 	const char *report, *outfile, *ignore, *flame_graph; /* at the end of a recording */
 	const char *baseline;
 	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
+	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows: with
+	 * --by process, one row for each */
+	bool of_set, of_rows;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
 	 * without what is suppressed; names_suppressed: its output says how much that is */
@@ -147,8 +150,11 @@ struct mt_option {
 #define MT_OPTIONS_BY \
 	{0, "by", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
 		"one row per backtrace (the default), or per function, line, source file or " \
-		"module of the innermost frame, kind of call, or thread", \
+		"module of the innermost frame, kind of call, thread, or process", \
 		MT_ROWS_BY_CHOICES}
+#define MT_OPTION_BY_PROCESS \
+	{0, "by", "process", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
+		"the process that a backtrace is from is its outermost frame", "process"}
 #define MT_OPTIONS_MIN_PERCENT \
 	{0, "min_percent", "P", MT_OPTION_PERCENT, MT_OPTION_AT(min_percent), \
 		"tree: leave out functions with less than P percent of the total (default: 0.5), " \

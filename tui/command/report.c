@@ -4,6 +4,7 @@
 
 static const struct mt_option options[] = {
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups (default: 10)", NULL},
+	MT_OPTION_BY_PROCESS,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,
@@ -26,7 +27,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_report = {
 	.name = "report",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "print totals, losses and the largest groups",
 	.description = "Prints a summary of a trace: the totals of the run, the losses, and the "
 		       "first groups by --sort (allocations with the same backtrace), with their "
@@ -37,6 +38,6 @@ const struct mt_command mt_command_report = {
 		    "backtrace\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.run = run,
 };

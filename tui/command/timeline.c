@@ -47,7 +47,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_timeline = {
 	.name = "timeline",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "show the heap over time",
 	.description =
 		"Prints for each time step the live bytes and blocks at its end, the most "
@@ -68,7 +68,7 @@ const struct mt_command mt_command_timeline = {
 		    "--format csv memtui.dat\tprint it for a spreadsheet\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.check = check,
 	.run = run,
 };

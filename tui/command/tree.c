@@ -7,6 +7,7 @@ static const struct mt_option options[] = {
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N children of a function", NULL},
 	MT_OPTIONS_MIN_PERCENT,
+	MT_OPTION_BY_PROCESS,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
@@ -24,7 +25,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_tree = {
 	.name = "tree",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "show the call tree",
 	.description =
 		"Prints the call tree of the allocations, largest functions first. Inlined "
@@ -43,6 +44,6 @@ const struct mt_command mt_command_tree = {
 		    "memtui.dat\tprint the whole tree for a script\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.run = run,
 };

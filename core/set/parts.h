@@ -1,0 +1,35 @@
+/* Private to core/set. */
+#ifndef MT_SET_PARTS_H
+#define MT_SET_PARTS_H
+
+#include "core/model/define.h"
+#include "core/set/set.h"
+
+#define MT_SET_STEPS 1024u /* most of the time axis */
+
+struct mt_set {
+	struct mt_set_options options;
+	struct mt_profile whole, matched; /* matched: groups and sums are its own */
+	struct mt_symbols symbols;
+	struct mt_define define;
+	struct mt_strings modules; /* keys, in the order of the whole profile's modules: id - 1 */
+	uint64_t program_end, library_end; /* the addresses that are free yet */
+	struct mt_set_member *members;
+	uint32_t count, capacity;
+	uint32_t column_members[MT_COLUMNS_MAX]; /* by column of the whole: how many have it */
+	uint32_t columns_dropped;
+};
+
+/* The ids of one part in the set. */
+struct mt_set_ids {
+	uint32_t *modules, *functions, *pcs, *nodes, *groups;
+};
+/* Defines what is new of the part. process: the pc that stands below the root; 0: none. */
+void mt_set_define(struct mt_set *, const struct mt_set_part *, uint32_t process,
+	struct mt_set_ids *);
+void mt_set_ids_free(struct mt_set_ids *);
+/* Lays the part's samples, of which matching blocks are counted, on the time axis. offset_ns: of
+ * the part's begin. */
+void mt_set_lay(struct mt_profile *set, const struct mt_profile *part, uint64_t offset_ns);
+
+#endif

@@ -1,0 +1,511 @@
+#include "core/set/parts.h"
+
+#include "core/base/text.h"
+#include "core/model/blind.h"
+#include "core/model/sampling.h"
+#include "core/query/fold.h"
+#include "core/symbol/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mt_set *mt_set_new(const struct mt_set_options *options)
+{
+	struct mt_set *s = mt_alloc(sizeof *s);
+	uint64_t duration = options->end_unix_ns > options->begin_unix_ns
+		? options->end_unix_ns - options->begin_unix_ns
+		: 1;
+
+	s->options = *options;
+	mt_profile_init(&s->whole);
+	mt_symbols_init(&s->symbols);
+	while (s->whole.step_ns < UINT64_MAX / 2 / MT_SET_STEPS
+		&& s->whole.step_ns * MT_SET_STEPS < duration)
+		s->whole.step_ns *= 2;
+	s->whole.sample_count = (uint32_t)((duration - 1) / s->whole.step_ns) + 1;
+	if (s->whole.sample_count > MT_SET_STEPS)
+		s->whole.sample_count = MT_SET_STEPS;
+	s->whole.sample_capacity = s->whole.sample_count;
+	s->whole.samples = mt_alloc(s->whole.sample_count * sizeof *s->whole.samples);
+	s->matched.samples = mt_alloc(s->whole.sample_count * sizeof *s->matched.samples);
+	s->matched.sample_capacity = s->whole.sample_count;
+	s->whole.info.start_unix_ns = options->begin_unix_ns;
+	s->whole.info.exit_status = -1;
+	return s;
+}
+
+static void free_member(struct mt_set_member *m)
+{
+	free(m->path);
+	free(m->name);
+}
+
+void mt_set_free(struct mt_set *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->count; i++)
+		free_member(&s->members[i]);
+	free(s->members);
+	free(s->matched.groups);
+	free(s->matched.late);
+	free(s->matched.estimates);
+	free(s->matched.samples);
+	mt_define_free(&s->define);
+	mt_strings_free(&s->modules);
+	mt_profile_free(&s->whole);
+	mt_symbols_free(&s->symbols);
+	free(s);
+}
+
+/* ---- members ---- */
+
+const char *mt_set_program_name(const struct mt_profile *p)
+{
+	const char *name =
+		p->argument_count ? mt_base_name(mt_strings_get(&p->strings, p->arguments[0])) : "";
+
+	name += *name == '-'; /* of a login shell */
+	return *name ? name : "?";
+}
+
+void mt_set_member_label(struct mt_buffer *out, const struct mt_set_member *m)
+{
+	out->len = 0;
+	mt_buffer_printf(out, "%s [%u]", m->name, m->info.pid);
+}
+
+static struct mt_set_member *new_member(struct mt_set *s, const struct mt_set_part *part)
+{
+	struct mt_set_member *m;
+
+	MT_GROW(s->members, s->count, s->capacity);
+	m = &s->members[s->count++];
+	*m = (struct mt_set_member){
+		.path = mt_strdup(part->path),
+		.name = mt_strdup(mt_set_program_name(part->whole)),
+		.info = part->whole->info,
+	};
+	return m;
+}
+
+/* The pc whose one frame is the process. */
+static uint32_t process_pc(struct mt_set *s, const struct mt_set_member *m)
+{
+	const struct mt_pc pc = {.address = m->info.pid, .module = MT_NO_MODULE};
+	uint32_t id = mt_profile_add_pc(&s->whole, &pc), first = s->symbols.frame_count;
+	struct mt_buffer label = {0};
+
+	mt_set_member_label(&label, m);
+	uint32_t name = mt_strings_add(&s->symbols.strings, (const char *)label.data);
+
+	mt_symbols_add_frame(&s->symbols,
+		&(struct mt_frame){.function = name, .raw_function = name});
+	mt_symbols_set(&s->symbols, id, first);
+	mt_buffer_free(&label);
+	return id;
+}
+
+/* ---- totals ---- */
+
+static uint64_t saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* What the profile's info says of blocks, and of the recording. Peaks and the like are bounds from
+ * above. */
+static void add_info(struct mt_info *to, const struct mt_info *from, bool first)
+{
+#define X(name, words) to->name = saturated(to->name, from->name);
+	MT_INFO_COUNTS(X)
+#undef X
+	for (size_t i = 0; i < sizeof to->counters / sizeof *to->counters; i++)
+		to->counters[i] = saturated(to->counters[i], from->counters[i]);
+	to->file_bytes += from->file_bytes;
+	to->recorder_lost |= from->recorder_lost;
+	to->stopped |= from->stopped;
+	to->ended = (first || to->ended) && from->ended;
+	to->patched += from->patched;
+	to->peak_rss_bytes = saturated(to->peak_rss_bytes, from->peak_rss_bytes);
+	if (from->oom_killed && !to->oom_killed) {
+		to->oom_killed = from->oom_killed;
+		to->oom_limit_bytes = from->oom_limit_bytes;
+	}
+	if (from->resolution_ns > to->resolution_ns)
+		to->resolution_ns = from->resolution_ns;
+	to->sample_bytes = to->sample_bytes ? to->sample_bytes : from->sample_bytes;
+	to->sample_every = to->sample_every ? to->sample_every : from->sample_every;
+	to->record_min = to->record_min ? to->record_min : from->record_min;
+	to->record_max = to->record_max ? to->record_max : from->record_max;
+	if (first) {
+		to->usable_rule = from->usable_rule;
+		to->page_bytes = from->page_bytes;
+		to->pointer_bits = from->pointer_bits;
+		to->address_bits = from->address_bits;
+		to->big_endian = from->big_endian;
+		to->tag_mask = from->tag_mask;
+		to->clock = from->clock;
+	}
+}
+
+static void add_estimates(struct mt_estimates *to, const struct mt_profile *p, uint32_t group)
+{
+	const struct mt_group *g = &p->groups[group];
+
+	if (group < p->estimate_count) {
+		mt_estimate_fold(&to->allocated, &p->estimates[group].allocated);
+		mt_estimate_fold(&to->live, &p->estimates[group].live);
+		mt_estimate_fold(&to->at_peak, &p->estimates[group].at_peak);
+	} else if (!mt_info_is_sampled(&p->info)) {
+		to->allocated.samples += g->allocated_count;
+		to->live.samples += g->live_count;
+		to->at_peak.samples += g->at_peak_count;
+	}
+}
+
+static void add_late(struct mt_profile *to, const struct mt_profile *p, uint32_t id, uint32_t group,
+	uint32_t capacity)
+{
+	if (!p->late || !(p->late[group].count | p->late[group].bytes))
+		return;
+	if (!to->late)
+		to->late = mt_alloc(capacity * sizeof *to->late);
+	to->late[id].count += p->late[group].count;
+	to->late[id].bytes += p->late[group].bytes;
+}
+
+/* One profile of the part to one of the set. Returns how many groups it has. */
+static uint32_t add_groups(struct mt_profile *to, const struct mt_profile *p,
+	const struct mt_set_ids *ids, uint64_t offset_ns)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < p->group_count; i++) {
+		struct mt_group group = p->groups[i];
+
+		if (ids->groups[i] == MT_NO_GROUP || !group.allocated_count)
+			continue;
+		group.flags = mt_profile_is_estimated(p, &p->groups[i]) ? MT_GROUP_ESTIMATED : 0;
+		group.first_ns += offset_ns;
+		group.last_ns += offset_ns;
+		mt_fold_counters(&to->groups[ids->groups[i]], &group);
+		add_estimates(mt_profile_estimates(to, ids->groups[i]), p, i);
+		add_late(to, p, ids->groups[i], i, to->group_capacity);
+		count++;
+	}
+	return count;
+}
+
+/* ---- columns ---- */
+
+static struct mt_group_column *find_column(struct mt_profile *to, const struct mt_group_column *of)
+{
+	struct mt_group_column column = *of;
+
+	for (uint32_t i = 0; i < to->column_count; i++)
+		if (!strcmp(to->columns[i].name, of->name))
+			return to->columns[i].fold == of->fold && to->columns[i].width == of->width
+					&& !to->columns[i].variances == !of->variances
+				? &to->columns[i]
+				: NULL;
+	column.count = to->group_count;
+	column.values = mt_alloc(((size_t)to->group_count + 1) * of->width * sizeof *of->values);
+	column.variances = of->variances
+		? mt_alloc(((size_t)to->group_count + 1) * sizeof *of->variances)
+		: NULL;
+	if (!mt_profile_add_column(to, &column))
+		return &to->columns[to->column_count - 1];
+	free(column.values);
+	free(column.variances);
+	return NULL;
+}
+
+static void grow_column(struct mt_group_column *c, uint32_t groups)
+{
+	if (c->count >= groups)
+		return;
+	c->values = mt_resize(c->values, ((size_t)groups + 1) * c->width * sizeof *c->values);
+	memset(c->values + (size_t)c->count * c->width, 0,
+		(size_t)(groups - c->count) * c->width * sizeof *c->values);
+	if (c->variances) {
+		c->variances = mt_resize(c->variances, ((size_t)groups + 1) * sizeof *c->variances);
+		memset(c->variances + c->count, 0, (groups - c->count) * sizeof *c->variances);
+	}
+	c->count = groups;
+}
+
+static void add_value(struct mt_group_column *to, uint32_t id, const struct mt_group_column *of,
+	uint32_t group, bool first)
+{
+	uint64_t *value = to->values + (size_t)id * to->width;
+	const uint64_t *from = of->values + (size_t)group * of->width;
+	bool sums = of->fold == MT_FOLD_SUM || of->fold == MT_FOLD_HISTOGRAM;
+
+	if (!sums && !first && !(of->fold == MT_FOLD_MAX && *from > *value)
+		&& !(of->fold == MT_FOLD_MIN && *from < *value))
+		return;
+	for (uint32_t i = 0; i < of->width; i++)
+		value[i] = from[i] + (sums ? value[i] : 0);
+	if (of->variances)
+		to->variances[id] = of->variances[group] + (sums ? to->variances[id] : 0);
+}
+
+/* Before the groups' counters: these say whether a value is the first. What has no rule for several
+ * groups is left out. */
+static void add_columns(struct mt_set *s, const struct mt_profile *p, const struct mt_set_ids *ids)
+{
+	struct mt_profile *to = &s->whole;
+
+	for (uint32_t i = 0; i < p->column_count; i++) {
+		const struct mt_group_column *of = &p->columns[i];
+		struct mt_group_column *column =
+			of->fold < MT_FOLD_NONE ? find_column(to, of) : NULL;
+
+		if (!column)
+			continue;
+		s->column_members[column - to->columns]++;
+		grow_column(column, to->group_count);
+		for (uint32_t g = 0; g < of->count && g < p->group_count; g++)
+			if (ids->groups[g] != MT_NO_GROUP)
+				add_value(column, ids->groups[g], of, g,
+					!to->groups[ids->groups[g]].allocated_count);
+	}
+}
+
+/* What is not known of all members has no sum. */
+static void drop_columns(struct mt_set *s)
+{
+	struct mt_profile *p = &s->whole;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->column_count; i++) {
+		struct mt_group_column column = p->columns[i];
+
+		grow_column(&column, p->group_count);
+		if (s->column_members[i] == s->count)
+			p->columns[kept++] = column;
+		else
+			mt_group_column_free(&column);
+	}
+	s->columns_dropped = p->column_count - kept;
+	p->column_count = kept;
+}
+
+/* ---- what is rare ---- */
+
+static void add_blind(struct mt_profile *to, const struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->blind_count; i++) {
+		const struct mt_blind *b = &p->blind[i];
+
+		if (!b->count)
+			continue;
+		uint32_t at = mt_blind_add(to, (enum mt_blind_reason)b->reason, b->pid,
+			mt_strings_get(&p->strings, b->path), b->count, b->bytes);
+
+		if (b->detail && !to->blind[at].detail)
+			to->blind[at].detail = mt_strings_add(&to->strings,
+				mt_strings_get(&p->strings, b->detail));
+	}
+}
+
+static void add_free_sites(struct mt_profile *to, const struct mt_profile *p,
+	const struct mt_set_ids *ids)
+{
+	for (uint32_t i = 0; i < p->free_site_count; i++) {
+		const struct mt_free_site *f = &p->free_sites[i];
+		struct mt_free_site site = {ids->groups[f->group], ids->nodes[f->node], f->count};
+
+		if (site.group != MT_NO_GROUP)
+			mt_profile_add_free_site(to, &site);
+	}
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct mt_free_site *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Each pair once. */
+static void join_free_sites(struct mt_profile *p)
+{
+	uint32_t count = 0;
+
+	if (p->free_site_count)
+		qsort(p->free_sites, p->free_site_count, sizeof *p->free_sites, by_site);
+	for (uint32_t i = 0; i < p->free_site_count; i++)
+		if (count && !by_site(&p->free_sites[count - 1], &p->free_sites[i]))
+			p->free_sites[count - 1].count += p->free_sites[i].count;
+		else
+			p->free_sites[count++] = p->free_sites[i];
+	p->free_site_count = count;
+}
+
+/* ---- all ---- */
+
+/* The matched profile has as many groups as the whole one, with the same nodes. */
+static void follow_groups(struct mt_set *s)
+{
+	struct mt_profile *m = &s->matched;
+	uint32_t before = m->group_capacity;
+
+	if (before < s->whole.group_capacity) {
+		m->group_capacity = s->whole.group_capacity;
+		m->groups = mt_resize(m->groups, m->group_capacity * sizeof *m->groups);
+		memset(m->groups + before, 0, (m->group_capacity - before) * sizeof *m->groups);
+		if (m->late) {
+			m->late = mt_resize(m->late, m->group_capacity * sizeof *m->late);
+			memset(m->late + before, 0, (m->group_capacity - before) * sizeof *m->late);
+		}
+	}
+	for (; m->group_count < s->whole.group_count; m->group_count++)
+		m->groups[m->group_count].node = s->whole.groups[m->group_count].node;
+}
+
+static void add_matched(struct mt_set *s, const struct mt_set_part *part,
+	const struct mt_set_ids *ids, uint64_t offset_ns, struct mt_set_member *m)
+{
+	struct mt_profile *to = &s->matched;
+
+	follow_groups(s);
+	to->step_ns = s->whole.step_ns;
+	to->sample_count = s->whole.sample_count;
+	add_info(&to->info, &part->matched->info, s->count == 1);
+	m->groups = add_groups(to, part->matched, ids, offset_ns);
+	mt_set_lay(to, part->matched, offset_ns);
+}
+
+void mt_set_add(struct mt_set *s, const struct mt_set_part *part)
+{
+	const struct mt_profile *p = part->whole;
+	uint64_t begin = s->options.begin_unix_ns, start = p->info.start_unix_ns;
+	uint64_t offset_ns = start > begin ? start - begin : 0;
+	struct mt_set_member *m = new_member(s, part);
+	struct mt_set_ids ids;
+
+	mt_set_define(s, part, s->options.stacks == MT_SET_STACKS ? 0 : process_pc(s, m), &ids);
+	add_columns(s, p, &ids);
+	add_info(&s->whole.info, &p->info, s->count == 1);
+	m->groups = add_groups(&s->whole, p, &ids, offset_ns);
+	mt_set_lay(&s->whole, p, offset_ns);
+	add_blind(&s->whole, p);
+	add_free_sites(&s->whole, part->matched, &ids);
+	if (s->options.filtered)
+		add_matched(s, part, &ids, offset_ns, m);
+	mt_set_ids_free(&ids);
+}
+
+/* The most that lived in one step, if that is less than what each had at its own peak. */
+static void bound_peak(struct mt_set *s, struct mt_profile *p)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < p->sample_count; i++)
+		if (p->samples[i].max_bytes > most) {
+			most = p->samples[i].max_bytes;
+			p->info.peak_ns = i * p->step_ns;
+		}
+	if (most && most < p->info.peak_bytes)
+		p->info.peak_bytes = most;
+	p->info.peak_unsure |= s->count > 1;
+	p->info.wall_ns = s->options.end_unix_ns > s->options.begin_unix_ns
+		? s->options.end_unix_ns - s->options.begin_unix_ns
+		: 0;
+	p->info.lossy_ns = 0; /* each group says for itself whether it is doubtful */
+}
+
+/* All but the counters of the matched profile is the whole one's. */
+static void complete_matched(struct mt_set *s)
+{
+	struct mt_profile own = s->matched;
+
+	s->matched = s->whole;
+	s->matched.info = own.info;
+	s->matched.info.start_unix_ns = s->whole.info.start_unix_ns;
+	s->matched.info.exit_status = -1;
+	s->matched.groups = own.groups;
+	s->matched.group_capacity = own.group_capacity;
+	s->matched.late = own.late;
+	s->matched.estimates = own.estimates;
+	s->matched.estimate_count = own.estimate_count;
+	s->matched.estimate_capacity = own.estimate_capacity;
+	s->matched.samples = own.samples;
+	s->matched.columns_unknown = s->options.filtered;
+	s->matched.scores = NULL;
+}
+
+void mt_set_finish(struct mt_set *s)
+{
+	drop_columns(s);
+	join_free_sites(&s->whole);
+	bound_peak(s, &s->whole);
+	bound_peak(s, &s->matched);
+	if (!mt_info_is_sampled(&s->whole.info))
+		s->whole.estimate_count = s->matched.estimate_count = 0;
+	complete_matched(s);
+}
+
+void mt_set_keep(struct mt_set *s, const uint8_t *keep)
+{
+	struct mt_profile *p = &s->matched;
+	struct mt_group none = {0};
+
+	p->info.allocated_bytes = p->info.allocations = p->info.frees = p->info.reallocations = 0;
+	p->info.leaked_count = p->info.leaked_bytes = p->info.temporary_count = 0;
+	for (uint32_t i = 0; i < p->group_count; i++) {
+		struct mt_group *g = &p->groups[i];
+
+		none.node = g->node;
+		if (!keep[i])
+			*g = none;
+		p->info.allocated_bytes += g->allocated_bytes;
+		p->info.allocations += g->allocated_count;
+		p->info.frees += g->allocated_count - g->live_count;
+		p->info.leaked_count += g->live_count;
+		p->info.leaked_bytes += g->live_bytes;
+		p->info.temporary_count += g->temporary_count;
+	}
+}
+
+uint32_t mt_set_columns_dropped(const struct mt_set *s)
+{
+	return s->columns_dropped;
+}
+
+const struct mt_profile *mt_set_whole(const struct mt_set *s)
+{
+	return &s->whole;
+}
+
+const struct mt_profile *mt_set_matched(const struct mt_set *s)
+{
+	return s->options.filtered ? &s->matched : &s->whole;
+}
+
+struct mt_symbols *mt_set_symbols(struct mt_set *s)
+{
+	return &s->symbols;
+}
+
+uint32_t mt_set_count(const struct mt_set *s)
+{
+	return s->count;
+}
+
+const struct mt_set_member *mt_set_member(const struct mt_set *s, uint32_t i)
+{
+	return &s->members[i];
+}
+
+void mt_set_take(struct mt_set *s, struct mt_profile *profile, struct mt_symbols *symbols)
+{
+	*profile = s->whole;
+	*symbols = s->symbols;
+	mt_profile_init(&s->whole);
+	mt_symbols_init(&s->symbols);
+}

@@ -1,0 +1,242 @@
+/* Several recordings as a view's command sees them: each opened, asked and freed, one after the
+ * other (doc/sets.md). */
+#include "core/query/filter_match.h"
+#include "tui/command/commands.h"
+
+#include "core/export/number.h"
+#include "core/model/load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the time axis ---- */
+
+static uint64_t now_unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Of a trace, without loading it. False: it is something else, or not readable. */
+static bool peek_times(const char *path, uint64_t *begin_ns, uint64_t *end_ns)
+{
+	struct mt_err ignored = {0};
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, &ignored);
+	struct mt_profile p = {0};
+	bool known = reader && mt_profile_peek(&p, reader, &ignored) >= 0 && p.info.start_unix_ns;
+
+	if (known) {
+		*begin_ns = p.info.start_unix_ns;
+		*end_ns = *begin_ns + p.info.wall_ns;
+	}
+	mt_profile_free(&p);
+	mt_trace_reader_free(reader);
+	return known;
+}
+
+/* What is no trace begins with the earliest trace, as far as the picture shows, and a process goes
+ * on until now. */
+static void find_axis(struct mt_set_options *set, char *const *paths, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint64_t begin, end;
+		pid_t pid;
+
+		if (mt_command_is_process(paths[i], &pid))
+			set->end_unix_ns = now_unix_ns();
+		else if (strcmp(paths[i], "-") != 0 && peek_times(paths[i], &begin, &end)) {
+			if (!set->begin_unix_ns || begin < set->begin_unix_ns)
+				set->begin_unix_ns = begin;
+			if (end > set->end_unix_ns)
+				set->end_unix_ns = end;
+		}
+	}
+}
+
+/* ---- members ---- */
+
+/* What a member had suppressed: sums alone, since its groups are others. */
+static void add_suppressed(struct mt_suppressed *to, const struct mt_suppressed *from)
+{
+	to->all_blocks += from->all_blocks;
+	to->all_bytes += from->all_bytes;
+	if (from->rules_used > to->rules_used)
+		to->rules_used = from->rules_used;
+	to->undecided_groups += from->undecided_groups;
+	to->undecided_blocks += from->undecided_blocks;
+	to->undecided_bytes += from->undecided_bytes;
+}
+
+static int add_member(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
+	bool symbols, struct mt_err *err)
+{
+	struct mt_opened member = {0};
+	int status = mt_opened_load(&member, arguments, path, symbols, err);
+
+	if (status >= 0) {
+		mt_set_add(o->set,
+			&(struct mt_set_part){
+				.path = path,
+				.whole = member.report.whole,
+				.matched = member.report.profile,
+				.symbols = symbols ? member.now->symbols : NULL,
+			});
+		add_suppressed(&o->suppressed, &member.suppressed);
+		o->set_facts.running |= member.report.facts.running;
+		o->set_facts.damaged |= member.report.facts.damaged;
+		o->set_status |= mt_opened_verdict(&member, arguments, path, 0);
+	}
+	mt_opened_free(&member);
+	return status;
+}
+
+/* One that cannot be read is said, and left out. */
+static int add_members(struct mt_opened *o, const struct mt_arguments *arguments,
+	char *const *paths, int count, bool symbols, struct mt_err *err)
+{
+	for (int i = 0; i < count; i++) {
+		struct mt_err one = {0};
+		int status = add_member(o, arguments, paths[i], symbols, &one);
+
+		/* What was asked is wrong, not what it was asked of. */
+		if (status == -EINVAL || (status < 0 && count == 1)) {
+			*err = one;
+			return status;
+		}
+		if (status < 0) {
+			mt_command_say("%s", one.text);
+			o->set_status = 1;
+		}
+	}
+	return mt_set_count(o->set)
+		? 0
+		: mt_fail(err, -ENODATA, "none of the recordings could be read");
+}
+
+/* ---- the filter ---- */
+
+static void ask_nothing(struct mt_arguments *arguments)
+{
+	for (int i = 0; i < MT_FILTER_COUNT; i++)
+		arguments->fields[i] = NULL;
+	arguments->again_count = arguments->filter_texts.count = 0;
+	arguments->ignore = NULL;
+}
+
+/* What the filter asks of totals, it asks of the sums over all members. */
+static int keep_totals(struct mt_opened *o, bool history, struct mt_err *err)
+{
+	const struct mt_profile *whole = mt_set_whole(o->set);
+	uint8_t *keep = mt_resize(NULL, (size_t)whole->group_count + 1);
+
+	memset(keep, 1, (size_t)whole->group_count + 1);
+	int status = mt_filter_match_totals(o->filter, whole, keep, err);
+	bool all = status >= 0 && !memchr(keep, 0, whole->group_count);
+
+	if (status >= 0 && !all && history)
+		status = mt_fail(err, -EINVAL,
+			"a filter by the totals of groups cannot be asked of several recordings "
+			"over time; ask each recording by itself");
+	else if (status >= 0 && !all)
+		mt_set_keep(o->set, keep);
+	free(keep);
+	return status;
+}
+
+/* ---- all ---- */
+
+static enum mt_set_stacks stacks_of(const struct mt_arguments *arguments)
+{
+	bool by_process = arguments->by && mt_rows_by_find(arguments->by) == MT_ROWS_BY_PROCESS;
+
+	return !by_process           ? MT_SET_STACKS
+		: arguments->of_rows ? MT_SET_PROCESSES
+				     : MT_SET_BELOW_PROCESSES;
+}
+
+static void take_all(struct mt_opened *o)
+{
+	const struct mt_profile *matched = mt_set_matched(o->set);
+
+	o->matched = (struct mt_matched){
+		.profile = *matched,
+		.history = true,
+		.to_ns = matched->info.wall_ns,
+		.heap_peak_bytes = mt_set_whole(o->set)->info.peak_bytes,
+		.heap_peak_ns = mt_set_whole(o->set)->info.peak_ns,
+	};
+}
+
+/* The set is complete: what is left of the filter is asked of it. */
+static int match_set(struct mt_opened *o, const struct mt_arguments *arguments, bool by_members,
+	struct mt_err *err)
+{
+	mt_set_finish(o->set);
+	o->set_now = (struct mt_generation){.profile = mt_set_whole(o->set),
+		.symbols = mt_set_symbols(o->set)};
+	o->now = &o->set_now;
+	o->source = (struct mt_source){.profile = o->now->profile, .symbols = o->now->symbols};
+	mt_wrappers_judge(o->wrappers, mt_set_symbols(o->set));
+	if (mt_set_columns_dropped(o->set))
+		mt_command_say("not all of the recordings have the same columns (a leak check, for "
+			       "example): those that some lack are left out");
+	int status = mt_opened_reread_filter(o, arguments, err);
+
+	if (status >= 0 && by_members)
+		status = keep_totals(o, arguments->history, err);
+	if (status >= 0 && !by_members && mt_filter_active(o->filter))
+		return mt_match(&o->matched, &o->source, o->filter, 0, err);
+	if (status >= 0)
+		take_all(o);
+	return status;
+}
+
+int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments,
+	char *const *paths, int count, bool symbols, struct mt_err *err)
+{
+	struct mt_arguments member = *arguments;
+	struct mt_set_options options = {.stacks = stacks_of(arguments)};
+	int status = mt_opened_read_filter(o, arguments, err);
+
+	if (status < 0)
+		return status;
+	if (arguments->events)
+		return mt_fail(err, -EINVAL,
+			"this view goes over single blocks, and each recording has its own; give "
+			"one recording");
+	/* Names are the same for all, so a filter by names is asked once; by what is single, of
+	 * each member. */
+	bool active = mt_filter_active(o->filter);
+	bool by_members = active
+		&& (mt_filter_needs(o->filter) || arguments->history
+			|| options.stacks == MT_SET_PROCESSES);
+
+	options.filtered = by_members;
+	member.of_set = member.absent_allowed = true;
+	member.sort_name = NULL;
+	member.names_suppressed = true;
+	if (!by_members)
+		ask_nothing(&member);
+	find_axis(&options, paths, count);
+	o->set = mt_set_new(&options);
+	o->set_facts.source = &mt_trace_facts;
+	status = add_members(o, &member, paths, count, symbols || active, err);
+	if (status >= 0)
+		status = match_set(o, arguments, by_members, err);
+	return status < 0 ? status : mt_opened_conclude(o, arguments, err);
+}
+
+int mt_opened_load_operands(struct mt_opened *o, const struct mt_arguments *arguments, int first,
+	bool symbols, struct mt_err *err)
+{
+	int count = arguments->operand_count - first;
+
+	if (count > 1 || stacks_of(arguments) != MT_SET_STACKS)
+		return mt_opened_load_set(o, arguments, arguments->operands + first, count, symbols,
+			err);
+	return mt_opened_load(o, arguments, arguments->operands[first], symbols, err);
+}
