@@ -37,7 +37,7 @@ suite() { # NAME COMMAND...
 # for the other for long.
 suites="exercises processes exports entries stacks attach follow running ctl leakcheck holders golden patch
 	tracer truth sampling live_list words numbers fuzz filters domains blind images cli readme errors foreign suppress triage names
-	leaks outstanding memory sizes alone saves flight faults text damage beside sessions completion package
+	leaks outstanding memory sizes sets alone saves flight faults text damage beside sessions completion package
 	symbol_test scan_test $(cd "$build/tests" && find . -maxdepth 1 -name '*_test' -type f | sed 's|^\./||' | grep -vx 'symbol_test\|scan_test' | sort)"
 mkfifo "$logs/ends"
 for n in 1 2; do

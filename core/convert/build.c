@@ -48,8 +48,7 @@ uint64_t mt_build_memory(const struct mt_build *b)
 		+ (uint64_t)p->pc_capacity * sizeof *p->pcs
 		+ (uint64_t)p->node_capacity * sizeof *p->nodes
 		+ (uint64_t)p->group_capacity * sizeof *p->groups
-		+ (uint64_t)b->block_capacity * sizeof *b->blocks
-		+ mt_define_memory(&b->define);
+		+ (uint64_t)b->block_capacity * sizeof *b->blocks + mt_define_memory(&b->define);
 }
 
 /* ---- call tree ---- */

@@ -36,7 +36,7 @@ struct mt_build {
 	struct mt_build_block *blocks; /* index 0 is none */
 	uint32_t block_count, block_capacity, free_block;
 	struct mt_define define; /* the profile's nodes and groups */
-	struct mt_err failure; /* of writing; sticks */
+	struct mt_err failure;   /* of writing; sticks */
 };
 
 void mt_build_init(struct mt_build *, const struct mt_source_facts *, struct mt_trace_writer *);

@@ -110,6 +110,8 @@ static void see(struct mt_judged *j, const struct mt_report *report)
 	}
 	for (int i = 0; i < MT_CHECK_COUNT; i++)
 		j->values[i] = (struct mt_check_value){seen[i], seen[i], seen[i]};
+	if (report->set)
+		j->values[MT_CHECK_PEAK].least = mt_set_peak_least(report->set);
 	for (uint32_t i = 0; i < j->selection.count; i++) {
 		const struct mt_group *group = &report->profile->groups[j->selection.groups[i]];
 
@@ -168,7 +170,11 @@ static void doubt_leaks(struct mt_judged *j, const struct mt_report *report)
 	const struct mt_suppressed *s = report->suppressed;
 	uint64_t blocks = j->estimated_blocks, bytes = j->estimated_bytes;
 
-	for (uint32_t i = 0; s && i < j->selection.count; i++) {
+	if (s && !s->verdicts) {
+		blocks += s->undecided_blocks;
+		bytes += s->undecided_bytes;
+	}
+	for (uint32_t i = 0; s && s->verdicts && i < j->selection.count; i++) {
 		uint32_t id = j->selection.groups[i];
 		const struct mt_group *group = &report->profile->groups[id];
 
@@ -284,7 +290,10 @@ static bool lacks_own_leak_check(const struct mt_report *report)
 {
 	const struct mt_profile *p = report->profile;
 
-	return report->check->leak_check && (!p->verdicts || !p->verdicts->at_end);
+	if (!report->check->leak_check)
+		return false;
+	return report->set ? !mt_set_is_leak_checked(report->set)
+			   : !p->verdicts || !p->verdicts->at_end;
 }
 
 static bool lacks_leak_check(const struct mt_report *report)
@@ -376,7 +385,9 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 			prefix);
 	if (lacks_own_leak_check(report))
 		fprintf(out,
-			report->profile->verdicts
+			report->set ? "%snot every recording has a leak check of the end of its "
+				      "program (record --leak-check)\n"
+				: report->profile->verdicts
 				? "%sthe leak check was not made at the end of the program, so "
 				  "what it has lost since is not known\n"
 				: "%sthe recording has no leak check of the end of the program: "
@@ -385,6 +396,12 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 			prefix);
 	else if (lacks_leak_check(report))
 		fprintf(out, "%sthe baseline has no leak check of the end of its program\n",
+			prefix);
+	if (report->set && mt_set_count(report->set) > 1
+		&& report->check->limits[MT_CHECK_PEAK].given)
+		fprintf(out,
+			"%sthe processes may have had the most bytes at different moments: the "
+			"peak is at most what is shown\n",
 			prefix);
 	if (is_sampled(report))
 		fprintf(out,

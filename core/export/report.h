@@ -11,6 +11,7 @@
 #include "core/query/scan.h"
 #include "core/query/suppress.h"
 #include "core/recording/recording.h"
+#include "core/set/set.h"
 
 #include <stdio.h>
 
@@ -56,7 +57,8 @@ struct mt_report {
 	const char *path;  /* of the trace, where it is said what to run; may be NULL */
 	/* and what they did, which profile is without; or both NULL */
 	const struct mt_suppressions *suppressions;
-	const struct mt_suppressed *suppressed;
+	const struct mt_suppressed *suppressed; /* of a set: sums, and nothing by group */
+	const struct mt_set *set;     /* several recordings are shown as one; NULL: one is */
 	const struct mt_check *check; /* limits */
 	/* check: leaks that it has too are no leaks; may be NULL */
 	const struct mt_report *baseline;

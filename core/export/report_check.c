@@ -34,6 +34,57 @@ static void judge(struct mt_judged *j, const struct mt_report *report)
 	}
 }
 
+/* ---- of several recordings, who leaks ---- */
+
+static int by_leaked(const void *a, const void *b)
+{
+	const struct mt_set_member *x = *(const struct mt_set_member *const *)a;
+	const struct mt_set_member *y = *(const struct mt_set_member *const *)b;
+
+	if (x->leaked_bytes != y->leaked_bytes)
+		return x->leaked_bytes < y->leaked_bytes ? 1 : -1;
+	return strcmp(x->path, y->path);
+}
+
+/* The members that leak, the most bytes first; the caller frees. */
+static const struct mt_set_member **leaking(const struct mt_set *set, uint32_t *count)
+{
+	const struct mt_set_member **members =
+		mt_alloc(((size_t)mt_set_count(set) + 1) * sizeof *members);
+
+	*count = 0;
+	for (uint32_t i = 0; i < mt_set_count(set); i++)
+		if (mt_set_member(set, i)->leaked_count)
+			members[(*count)++] = mt_set_member(set, i);
+	qsort(members, *count, sizeof *members, by_leaked);
+	return members;
+}
+
+static void processes_json(struct mt_json *json, const struct mt_report *report)
+{
+	uint32_t count;
+
+	if (!report->set)
+		return;
+	const struct mt_set_member **members = leaking(report->set, &count);
+
+	mt_json_put_number(json, "recordings", mt_set_count(report->set));
+	mt_json_key(json, "processes");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < count; i++) {
+		mt_json_line(json);
+		mt_json_open(json, '{');
+		mt_json_put_number(json, "pid", members[i]->info.pid);
+		mt_json_put_string(json, "name", members[i]->name);
+		mt_json_put_string(json, "trace", members[i]->path);
+		mt_json_put_number(json, "leaked_size", members[i]->leaked_bytes);
+		mt_json_put_number(json, "leaked_count", members[i]->leaked_count);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+	free(members);
+}
+
 /* ---- JSON ---- */
 
 static void leak_json(struct mt_json *json, const struct mt_report *report,
@@ -96,6 +147,7 @@ static void check_json(const struct mt_report *report, const struct mt_judged *j
 	mt_report_json_rules(json, report);
 	mt_blind_json(json, mt_report_whole(report));
 	mt_check_json_images(json, report);
+	processes_json(json, report);
 	mt_json_key(json, "leaks");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < j->leak_count && i < (report->count ? report->count : LEAKS); i++)
@@ -240,7 +292,7 @@ static void say_reachable(const struct mt_report *report)
 	const struct mt_verdicts *v = report->profile->verdicts;
 	char count[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_EXACT_LEN];
 
-	if (!report->profile->lost_alone)
+	if (!report->profile->lost_alone || !v)
 		return;
 	for (int i = MT_VERDICT_POSSIBLE; i <= MT_VERDICT_REACHABLE; i++) {
 		mt_report_number(count, report, MT_UNIT_COUNT, v->sums[i].count);
@@ -250,6 +302,34 @@ static void say_reachable(const struct mt_report *report)
 				MT_PLURAL(count, "block"), mt_verdict_words((enum mt_verdict)i),
 				v->sums[i].count == 1 ? "does" : "do");
 	}
+}
+
+static void say_processes(const struct mt_report *report, const struct mt_judged *j)
+{
+	char processes[MT_NUMBER_OF_LEN], all[MT_NUMBER_OF_LEN], bytes[MT_NUMBER_EXACT_LEN],
+		blocks[MT_NUMBER_EXACT_LEN];
+	uint32_t count;
+
+	if (!report->set || !j->leak_count || report->baseline)
+		return;
+	const struct mt_set_member **members = leaking(report->set, &count);
+
+	fprintf(report->out, "\n%s of %s leak%s; the largest\n",
+		mt_number_of(processes, count, "process"),
+		mt_number_of(all, mt_set_count(report->set), "recording"), count == 1 ? "s" : "");
+	for (uint32_t i = 0; i < count && i < (report->count ? report->count : LEAKS); i++) {
+		const struct mt_set_member *m = members[i];
+
+		mt_report_number(bytes, report, MT_UNIT_BYTES, m->leaked_bytes);
+		mt_report_number(blocks, report, MT_UNIT_COUNT, m->leaked_count);
+		fprintf(report->out, "  %s in %s %s by ", bytes, blocks,
+			MT_PLURAL(blocks, "block"));
+		mt_text_put(report->out, MT_TEXT_LINE, m->name);
+		fprintf(report->out, " [%u]  ", m->info.pid);
+		mt_text_put(report->out, MT_TEXT_LINE, m->path);
+		fputs("\n", report->out);
+	}
+	free(members);
 }
 
 void mt_check_text(const struct mt_report *report, const struct mt_judged *j)
@@ -279,6 +359,7 @@ void mt_check_text(const struct mt_report *report, const struct mt_judged *j)
 	for (uint32_t i = 0; i < j->leak_count && i < shown; i++)
 		leak_text(report, &j->leaks[i], &backtrace);
 	mt_backtrace_free(&backtrace);
+	say_processes(report, j);
 	mt_report_unused_rules(report);
 	if (!j->holds)
 		next_steps(report, j);

@@ -123,7 +123,7 @@ static void group_json(struct mt_json *json, const struct mt_metric_columns *col
 			mt_profile_group_function(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
 	mt_metric_columns_json(columns, json, &columns->of->groups[id]);
-	if (report->suppressed) {
+	if (report->suppressed && report->suppressed->blocks) {
 		mt_json_key(json, "suppressed_count");
 		mt_json_number(json, report->suppressed->blocks[id]);
 		mt_json_key(json, "suppressed_bytes");
@@ -217,6 +217,25 @@ static void text(const struct mt_metric_columns *columns, const struct mt_select
 	mt_table_free(table);
 }
 
+/* In a set of processes each is one group: how many it has, its members know. */
+static void count_groups(struct mt_rows *rows, const struct mt_set *set)
+{
+	uint32_t *counts = mt_alloc(((size_t)rows->names.count + 1) * sizeof *counts);
+	struct mt_buffer label = {0};
+
+	for (uint32_t i = 0; i < mt_set_count(set); i++) {
+		mt_set_member_label(&label, mt_set_member(set, i));
+		uint32_t name = mt_strings_add(&rows->names, (const char *)label.data);
+
+		if (name <= rows->count)
+			counts[name] += mt_set_member(set, i)->groups;
+	}
+	for (uint32_t i = 0; i < rows->count; i++)
+		rows->rows[i].group_count = counts[rows->rows[i].name];
+	mt_buffer_free(&label);
+	free(counts);
+}
+
 int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
@@ -234,6 +253,8 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 			mt_rows_get(&rows, report->profile, mt_report_whole(report),
 				report->symbols, &selection, report->by, report->sort,
 				report->ascending);
+		if (report->by == MT_ROWS_BY_PROCESS)
+			count_groups(&rows, report->set);
 		if (status >= 0)
 			mt_report_rows(report, &rows);
 		mt_rows_free(&rows);

@@ -516,9 +516,14 @@ static inline bool mt_functions_agree(const struct mt_allocator_function *a,
 	return a->domain == b->domain && (!a->family || !b->family || a->family == b->family);
 }
 
+/* In the flags of a sum of groups: one of them has blocks that may be free, since frees were
+ * lost. */
+#define MT_GROUP_ESTIMATED 0x100u
 /* Whether blocks of the group that count as live may be free: their frees may have been lost. */
 static inline bool mt_profile_is_estimated(const struct mt_profile *p, const struct mt_group *g)
 {
+	if (g->flags & MT_GROUP_ESTIMATED)
+		return true;
 	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
 const char *mt_origin_name(unsigned origin); /* "exec", "fork", "attach", "unknown" */

@@ -348,8 +348,8 @@ bool mt_metric_is_estimated(const struct mt_profile *p, const struct mt_group *g
 			? (group->flags & MT_GROUP_SUSPECT_ESTIMATED) != 0
 			: !is_watched(p, group);
 	case MT_DOUBT_LIVE:
-		return group->flags & MT_GROUP_ESTIMATED
-			|| (single && mt_profile_is_estimated(p, group));
+		return single ? mt_profile_is_estimated(p, group)
+			      : (group->flags & MT_GROUP_ESTIMATED) != 0;
 	default: return false;
 	}
 }

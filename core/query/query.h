@@ -127,9 +127,6 @@ struct mt_folds {
 	bool suspects; /* fold leak scores, too: without samples that takes a while */
 };
 
-/* In the flags of a sum of groups: one of them has blocks that may be free, since frees were
- * lost. */
-#define MT_GROUP_ESTIMATED 0x100u
 /* Of several groups, whose own peaks need not have been at one time: the sum of own peaks is an
  * upper bound. */
 #define MT_GROUP_SUMMED 0x200u

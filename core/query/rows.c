@@ -76,7 +76,8 @@ void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile,
 				mt_profile_group_function(profile, group)));
 	else if (!innermost(&frame, profile, symbols, group))
 		mt_buffer_printf(out, "[no stack]");
-	else if (by == MT_ROWS_BY_FUNCTION || by == MT_ROWS_BY_PROCESS || (by == MT_ROWS_BY_LINE && !*frame.source))
+	else if (by == MT_ROWS_BY_FUNCTION || by == MT_ROWS_BY_PROCESS
+		|| (by == MT_ROWS_BY_LINE && !*frame.source))
 		name_function(out, &frame);
 	else if (by == MT_ROWS_BY_LINE)
 		mt_buffer_printf(out, "%s:%u", frame.source, frame.line);

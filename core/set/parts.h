@@ -18,6 +18,9 @@ struct mt_set {
 	uint32_t count, capacity;
 	uint32_t column_members[MT_COLUMNS_MAX]; /* by column of the whole: how many have it */
 	uint32_t columns_dropped;
+	uint32_t whole_late, matched_late; /* entries of the profiles' late */
+	uint64_t peak_least;
+	uint32_t leak_checked; /* members that are */
 };
 
 /* The ids of one part in the set. */

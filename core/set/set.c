@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/model/blind.h"
 #include "core/model/sampling.h"
+#include "core/model/verdicts.h"
 #include "core/query/fold.h"
 #include "core/symbol/internal.h"
 
@@ -164,15 +165,27 @@ static void add_estimates(struct mt_estimates *to, const struct mt_profile *p, u
 	}
 }
 
-static void add_late(struct mt_profile *to, const struct mt_profile *p, uint32_t id, uint32_t group,
-	uint32_t capacity)
+/* One for each group that there is. count: how many there are. */
+static void grow_late(struct mt_profile *p, uint32_t *count)
 {
-	if (!p->late || !(p->late[group].count | p->late[group].bytes))
+	if (*count >= p->group_count)
 		return;
-	if (!to->late)
-		to->late = mt_alloc(capacity * sizeof *to->late);
-	to->late[id].count += p->late[group].count;
-	to->late[id].bytes += p->late[group].bytes;
+	p->late = mt_resize(p->late, p->group_capacity * sizeof *p->late);
+	memset(p->late + *count, 0, (p->group_capacity - *count) * sizeof *p->late);
+	*count = p->group_capacity;
+}
+
+static void add_late(struct mt_profile *to, uint32_t *count, const struct mt_profile *p,
+	const struct mt_set_ids *ids)
+{
+	if (!p->late)
+		return;
+	grow_late(to, count);
+	for (uint32_t i = 0; i < p->group_count; i++)
+		if (ids->groups[i] != MT_NO_GROUP) {
+			to->late[ids->groups[i]].count += p->late[i].count;
+			to->late[ids->groups[i]].bytes += p->late[i].bytes;
+		}
 }
 
 /* One profile of the part to one of the set. Returns how many groups it has. */
@@ -191,7 +204,6 @@ static uint32_t add_groups(struct mt_profile *to, const struct mt_profile *p,
 		group.last_ns += offset_ns;
 		mt_fold_counters(&to->groups[ids->groups[i]], &group);
 		add_estimates(mt_profile_estimates(to, ids->groups[i]), p, i);
-		add_late(to, p, ids->groups[i], i, to->group_capacity);
 		count++;
 	}
 	return count;
@@ -358,10 +370,6 @@ static void follow_groups(struct mt_set *s)
 		m->group_capacity = s->whole.group_capacity;
 		m->groups = mt_resize(m->groups, m->group_capacity * sizeof *m->groups);
 		memset(m->groups + before, 0, (m->group_capacity - before) * sizeof *m->groups);
-		if (m->late) {
-			m->late = mt_resize(m->late, m->group_capacity * sizeof *m->late);
-			memset(m->late + before, 0, (m->group_capacity - before) * sizeof *m->late);
-		}
 	}
 	for (; m->group_count < s->whole.group_count; m->group_count++)
 		m->groups[m->group_count].node = s->whole.groups[m->group_count].node;
@@ -377,6 +385,7 @@ static void add_matched(struct mt_set *s, const struct mt_set_part *part,
 	to->sample_count = s->whole.sample_count;
 	add_info(&to->info, &part->matched->info, s->count == 1);
 	m->groups = add_groups(to, part->matched, ids, offset_ns);
+	add_late(to, &s->matched_late, part->matched, ids);
 	mt_set_lay(to, part->matched, offset_ns);
 }
 
@@ -392,11 +401,18 @@ void mt_set_add(struct mt_set *s, const struct mt_set_part *part)
 	add_columns(s, p, &ids);
 	add_info(&s->whole.info, &p->info, s->count == 1);
 	m->groups = add_groups(&s->whole, p, &ids, offset_ns);
+	add_late(&s->whole, &s->whole_late, p, &ids);
 	mt_set_lay(&s->whole, p, offset_ns);
 	add_blind(&s->whole, p);
 	add_free_sites(&s->whole, part->matched, &ids);
 	if (s->options.filtered)
 		add_matched(s, part, &ids, offset_ns, m);
+	m->leaked_count = part->matched->info.leaked_count;
+	m->leaked_bytes = part->matched->info.leaked_bytes;
+	if (part->matched->info.peak_bytes > s->peak_least)
+		s->peak_least = part->matched->info.peak_bytes;
+	s->leak_checked += p->verdicts && p->verdicts->at_end;
+	s->whole.lost_alone |= p->lost_alone;
 	mt_set_ids_free(&ids);
 }
 
@@ -442,6 +458,10 @@ static void complete_matched(struct mt_set *s)
 void mt_set_finish(struct mt_set *s)
 {
 	drop_columns(s);
+	if (s->whole.late)
+		grow_late(&s->whole, &s->whole_late);
+	if (s->matched.late)
+		grow_late(&s->matched, &s->matched_late);
 	join_free_sites(&s->whole);
 	bound_peak(s, &s->whole);
 	bound_peak(s, &s->matched);
@@ -470,6 +490,16 @@ void mt_set_keep(struct mt_set *s, const uint8_t *keep)
 		p->info.leaked_bytes += g->live_bytes;
 		p->info.temporary_count += g->temporary_count;
 	}
+}
+
+uint64_t mt_set_peak_least(const struct mt_set *s)
+{
+	return s->peak_least;
+}
+
+bool mt_set_is_leak_checked(const struct mt_set *s)
+{
+	return s->leak_checked == s->count;
 }
 
 uint32_t mt_set_columns_dropped(const struct mt_set *s)

@@ -10,7 +10,9 @@ struct mt_set_member {
 	char *path;          /* as it was asked for; owned */
 	char *name;          /* of its program, without directories; owned */
 	struct mt_info info; /* of the whole recording; string ids in it mean nothing */
-	uint32_t groups;     /* that have a part in what matched */
+	/* of what matched: groups that have a part in it, and what was not freed */
+	uint32_t groups;
+	uint64_t leaked_count, leaked_bytes;
 };
 
 /* What is added; all borrowed. The profiles have the same definitions. */
@@ -39,6 +41,10 @@ void mt_set_finish(struct mt_set *);
 /* Takes the groups for which keep[group] is 0 out of what matched; the set is finished and
  * filtered. Samples stay. */
 void mt_set_keep(struct mt_set *, const uint8_t *keep);
+/* What lies below the peak of what matched for certain: the highest of its members'. */
+uint64_t mt_set_peak_least(const struct mt_set *);
+/* Whether each member has a leak check of its end. */
+bool mt_set_is_leak_checked(const struct mt_set *);
 /* Columns that some members have, and not all, so that they have no sum. */
 uint32_t mt_set_columns_dropped(const struct mt_set *);
 /* Of all, and of what matched: the same one unless the set is filtered. Borrowed from the set. */

@@ -4,6 +4,8 @@
 #include "core/session/before.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const struct mt_option options[] = {
 	{0, "max_leaked", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(check.limits[MT_CHECK_LEAKED]),
@@ -85,19 +87,68 @@ static int add_image(struct mt_check_images *images, const struct mt_arguments *
 /* Each is loaded, judged and freed, so that a long row of them takes the memory of one. Returns 1
  * if --strict refuses one. */
 static int judge_images(struct mt_check_images *images, const struct mt_arguments *arguments,
-	const struct mt_opened *last)
+	const char *path, const struct mt_info *info)
 {
-	const struct mt_info *info = &last->now->profile->info;
 	struct mt_before before;
 	int status = 0;
 
-	mt_before_find(&before, arguments->operands[0], info->images_before);
+	mt_before_find(&before, path, info->images_before);
 	for (uint32_t i = 0; i < before.count; i++)
 		status |= add_image(images, arguments, before.paths[i], info);
-	images->missing = before.missing;
-	images->first_missing = before.first_missing;
-	before.first_missing = NULL;
+	images->missing += before.missing;
+	if (!images->first_missing) {
+		images->first_missing = before.first_missing;
+		before.first_missing = NULL;
+	}
 	mt_before_free(&before);
+	return status;
+}
+
+/* Of several recordings, those that others take with them, as what their process ran before, are no
+ * members themselves. Returns how many are left. */
+static int leave_out_images(char **paths, const struct mt_arguments *arguments)
+{
+	int count = 0;
+
+	for (int i = 0; i < arguments->operand_count; i++) {
+		char *last = mt_before_name(arguments->operands[i]);
+		bool is_image = false;
+
+		for (int j = 0; j < arguments->operand_count && !arguments->check.this_image; j++)
+			is_image |= j != i && strcmp(arguments->operands[i], last) != 0
+				&& !strcmp(arguments->operands[j], last);
+		if (!is_image)
+			paths[count++] = arguments->operands[i];
+		free(last);
+	}
+	return count;
+}
+
+static int load(const struct mt_arguments *arguments, struct mt_opened *opened, struct mt_err *err)
+{
+	if (arguments->operand_count == 1)
+		return mt_opened_load(opened, arguments, arguments->operands[0], true, err);
+	char **paths = mt_alloc((size_t)arguments->operand_count * sizeof *paths);
+	int count = leave_out_images(paths, arguments);
+	int status = mt_opened_load_set(opened, arguments, paths, count, true, err);
+
+	free(paths);
+	return status;
+}
+
+static int judge_all_images(struct mt_check_images *images, const struct mt_arguments *arguments,
+	const struct mt_opened *opened)
+{
+	int status = 0;
+
+	if (!opened->set)
+		return judge_images(images, arguments, arguments->operands[0],
+			&opened->now->profile->info);
+	for (uint32_t i = 0; i < mt_set_count(opened->set); i++) {
+		const struct mt_set_member *m = mt_set_member(opened->set, i);
+
+		status |= judge_images(images, arguments, m->path, &m->info);
+	}
 	return status;
 }
 
@@ -107,13 +158,12 @@ static int check_trace(const struct mt_arguments *arguments, struct mt_opened *o
 	struct mt_opened *opened, struct mt_err *err)
 {
 	struct mt_check_images images = {0};
-	int strict = 0,
-	    status = mt_opened_load(opened, arguments, arguments->operands[0], true, err);
+	int strict = 0, status = load(arguments, opened, err);
 
 	if (status < 0)
 		return status;
 	if (!arguments->check.this_image) {
-		strict = judge_images(&images, arguments, opened);
+		strict = judge_all_images(&images, arguments, opened);
 		opened->report.images = &images;
 	}
 	opened->report.baseline = old ? &old->report : NULL;
@@ -181,7 +231,7 @@ static int check_usage(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_check = {
 	.name = "check",
-	.operands = "TRACE|PID",
+	.operands = "TRACE|PID...",
 	.words = "fail if a run leaks or allocates too much",
 	.description =
 		"Compares a run with limits, for continuous integration. The exit status is "
@@ -215,7 +265,7 @@ const struct mt_command mt_command_check = {
 		    "have\nmemtui check --format json memtui.dat\tprint the result for a script\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = -1,
 	.check = check_usage,
 	.run = run,
 };

@@ -4,8 +4,8 @@
 
 #include "core/query/wrappers.h"
 #include "core/recording/recording.h"
-#include "core/set/set.h"
 #include "core/session/session.h"
+#include "core/set/set.h"
 #include "core/wire.h"
 #include "tui/command/options.h"
 #include "tui/ui.h"
@@ -91,14 +91,15 @@ struct mt_opened {
 	struct mt_wrappers *wrappers;
 	struct mt_source source;
 	struct mt_matched matched;
-	struct mt_suppressions *rules;      /* NULL: leaks are not judged */
-	struct mt_profile lost, lost_whole; /* with --leak-check; else empty */
+	struct mt_suppressions *rules;                     /* NULL: leaks are not judged */
+	struct mt_profile lost, lost_whole;                /* with --leak-check; else empty */
 	struct mt_suppressed suppressed, suppressed_whole; /* of a set: sums alone */
 	bool judged;
 	struct mt_set *set; /* several recordings; NULL: one */
 	struct mt_generation set_now;
 	struct mt_facts set_facts;
-	int set_status; /* 1: some member was not read, or --strict refuses one */
+	char *set_paths; /* for a person who is to type them */
+	int set_status;  /* 1: some member was not read, or --strict refuses one */
 	struct mt_report report;
 };
 /* symbols: whether names are wanted in any case. To be freed after an error too. */

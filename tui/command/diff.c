@@ -56,9 +56,24 @@ static int check_group(const struct mt_arguments *arguments, struct mt_err *err)
 		     : 0;
 }
 
+/* How many operands are the first side: those before '--'. */
+static int count_of_first(const struct mt_arguments *arguments)
+{
+	return arguments->program_at > 1 ? arguments->program_at - 1 : 1;
+}
+
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	if (arguments->operand_count == 2 && check_group(arguments, err) < 0)
+	int first = count_of_first(arguments);
+
+	if (arguments->operand_count > 2 && arguments->program_at < 2)
+		return mt_fail(err, -EINVAL,
+			"extra argument '%.100s'; put '--' between the traces of the first side "
+			"and those of the second: memtui diff a*.dat -- b*.dat",
+			arguments->operands[2]);
+	if (first > 1 && first == arguments->operand_count)
+		return mt_fail(err, -EINVAL, "missing the traces of the second side, behind '--'");
+	if (arguments->operand_count >= 2 && check_group(arguments, err) < 0)
 		return -EINVAL;
 	if (arguments->operand_count == 1 && arguments->normalise)
 		return mt_fail(err, -EINVAL,
@@ -110,10 +125,19 @@ static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, c
 	free(modules);
 }
 
+static int load_side(struct mt_opened *o, const struct mt_arguments *arguments, int at, int count,
+	struct mt_err *err)
+{
+	return count == 1
+		? mt_opened_load(o, arguments, arguments->operands[at], true, err)
+		: mt_opened_load_set(o, arguments, arguments->operands + at, count, true, err);
+}
+
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments before = *arguments, after = *arguments;
 	bool instants = arguments->operand_count == 1;
+	int first = count_of_first(arguments);
 	struct mt_opened a = {0}, b = {0};
 
 	before.absent_allowed = after.absent_allowed = !instants;
@@ -121,10 +145,10 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		at_instants(&before, &after);
 	int status = instants
 		? mt_opened_load_instants(&a, &before, &b, &after, arguments->operands[0], err)
-		: mt_opened_load(&a, &before, arguments->operands[0], true, err);
+		: load_side(&a, &before, 0, first, err);
 
 	if (status >= 0 && !instants)
-		status = mt_opened_load(&b, &after, arguments->operands[1], true, err);
+		status = load_side(&b, &after, first, arguments->operand_count - first, err);
 	if (status >= 0)
 		status = check_names(&a, &b, err);
 	if (status >= 0) {
@@ -137,12 +161,13 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (status >= 0)
 		mt_opened_say_suppressed(&a, &before, instants ? NULL : arguments->operands[0]);
 	if (status >= 0 && !instants) {
-		mt_opened_say_suppressed(&b, &after, arguments->operands[1]);
-		say_nameless(&a, &b, arguments->operands);
+		mt_opened_say_suppressed(&b, &after, arguments->operands[first]);
+		say_nameless(&a, &b,
+			(char *[]){arguments->operands[0], arguments->operands[first]});
 	}
 	status = mt_opened_verdict(&a, arguments, arguments->operands[0], status);
 	if (!instants)
-		status = mt_opened_verdict(&b, arguments, arguments->operands[1], status);
+		status = mt_opened_verdict(&b, arguments, arguments->operands[first], status);
 	mt_opened_free(&a);
 	mt_opened_free(&b);
 	return status;
@@ -150,7 +175,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_diff = {
 	.name = "diff",
-	.operands = "TRACE|PID [TRACE_B|PID]",
+	.operands = "TRACE|PID [TRACE_B|PID] | TRACES -- TRACES_B",
 	.words = "compare two traces, or two moments of one trace",
 	.description =
 		"Prints the groups whose metric differs: first the groups that "
@@ -173,7 +198,7 @@ const struct mt_command mt_command_diff = {
 		    "the heap grew in these 50 seconds\n",
 	.options = options,
 	.operands_min = 1,
-	.operands_max = 2,
+	.operands_max = -1,
 	.check = check,
 	.run = run,
 };

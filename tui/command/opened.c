@@ -140,9 +140,10 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 			: MT_HISTOGRAM_SIZE,
 		.short_names = arguments->short_names || isatty(fd),
 		.width = mt_wrap_columns(fd),
-		.path = arguments->operands[0],
+		.path = o->set_paths ? o->set_paths : arguments->operands[0],
 		.suppressions = o->rules,
-		.suppressed = o->judged ? &o->suppressed : NULL,
+		.suppressed = o->judged || (o->set && o->rules) ? &o->suppressed : NULL,
+		.set = o->set,
 		.check = &arguments->check,
 		.columns = (uint32_t)arguments->columns,
 	};
@@ -212,7 +213,8 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	/* info: what the trace holds is its question */
 	if (arguments->strict || (!symbols && !arguments->unverified))
 		mt_command_verify(o->recording, path, arguments->strict);
-	mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
+	if (!arguments->of_set) /* a set's names are judged together */
+		mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
 	o->source = source_of(o);
 	return 0;
 }
@@ -338,6 +340,7 @@ void mt_opened_free(struct mt_opened *o)
 	if (!o->borrowed)
 		mt_recording_free(o->recording);
 	mt_set_free(o->set);
+	free(o->set_paths);
 	mt_wrappers_free(o->wrappers);
 	mt_filter_free(o->filter);
 }
@@ -349,7 +352,7 @@ void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_argumen
 
 	mt_number_exact(bytes, o->suppressed.all_bytes);
 	mt_number_exact(blocks, o->suppressed.all_blocks);
-	if (o->suppressed.all_blocks && (!arguments->names_suppressed || o->set))
+	if (o->suppressed.all_blocks && !arguments->names_suppressed)
 		mt_command_say("%s%ssuppressed: %s %s in %s %s by %s; these leaks are hidden "
 			       "(--no-builtin-suppressions shows all)",
 			path ? path : "", path ? ": " : "", bytes, MT_PLURAL(bytes, "byte"), blocks,

@@ -46,8 +46,8 @@ struct mt_arguments {
 	const char *report, *outfile, *ignore, *flame_graph; /* at the end of a recording */
 	const char *baseline;
 	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
-	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows: with
-	 * --by process, one row for each */
+	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows:
+	 * with --by process, one row for each */
 	bool of_set, of_rows;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks

@@ -98,19 +98,23 @@ static int add_member(struct mt_opened *o, const struct mt_arguments *arguments,
 static int add_members(struct mt_opened *o, const struct mt_arguments *arguments,
 	char *const *paths, int count, bool symbols, struct mt_err *err)
 {
+	struct mt_err said = {0};
+
 	for (int i = 0; i < count; i++) {
 		struct mt_err one = {0};
 		int status = add_member(o, arguments, paths[i], symbols, &one);
 
-		/* What was asked is wrong, not what it was asked of. */
-		if (status == -EINVAL || (status < 0 && count == 1)) {
+		if (status < 0 && count == 1) {
 			*err = one;
 			return status;
 		}
-		if (status < 0) {
+		if (status >= 0)
+			continue;
+		/* What is wrong with the question is the same for all. */
+		if (strcmp(one.text, said.text) != 0)
 			mt_command_say("%s", one.text);
-			o->set_status = 1;
-		}
+		said = one;
+		o->set_status = 1;
 	}
 	return mt_set_count(o->set)
 		? 0
@@ -156,6 +160,19 @@ static enum mt_set_stacks stacks_of(const struct mt_arguments *arguments)
 	return !by_process           ? MT_SET_STACKS
 		: arguments->of_rows ? MT_SET_PROCESSES
 				     : MT_SET_BELOW_PROCESSES;
+}
+
+/* For a person: as they are if they are few. */
+static char *paths_text(char *const *paths, int count)
+{
+	struct mt_buffer text = {0};
+
+	for (int i = 0; i < count && count <= 3; i++)
+		mt_buffer_printf(&text, "%s%s", i ? " " : "", paths[i]);
+	if (count > 3)
+		mt_buffer_printf(&text, "TRACES");
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
 }
 
 static void take_all(struct mt_opened *o)
@@ -222,6 +239,7 @@ int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments
 	if (!by_members)
 		ask_nothing(&member);
 	find_axis(&options, paths, count);
+	o->set_paths = paths_text(paths, count);
 	o->set = mt_set_new(&options);
 	o->set_facts.source = &mt_trace_facts;
 	status = add_members(o, &member, paths, count, symbols || active, err);

@@ -1,0 +1,98 @@
+#!/bin/bash
+# sets: several recordings as one have the sums of each, whatever is asked of them; a check judges all; what cannot be read is said.
+. "$(dirname "$0")/../suite.sh"
+gcc -O1 -g -pthread -fno-builtin -o family "$here/family.c" || { echo "not ok sets: family.c cannot be built"; exit 1; }
+
+cat >tree.sh <<'END'
+./family
+perl -e 'my @a = map { [$_] } 1..300; print scalar(@a), "\n"'
+ls / >/dev/null
+exec ./family executed
+END
+"$memtui" record --on-full wait -o t.dat -- sh tree.sh >out 2>record.err || not_ok record "status $?: $(cat record.err)"
+traces=(t.dat*)
+[ "${#traces[@]}" -ge 8 ] || not_ok record "only ${#traces[@]} traces: ${traces[*]}"
+
+# ---- sums ----
+sums() { # NAME OPTION...
+	local name=$1 why
+	shift
+	why=$(python3 "$here/sums.py" "$memtui" "$@" -- "${traces[@]}" 2>&1 >sums.out) || true
+	say "sums of $name" "$(echo "$why" | tail -n 1)"
+}
+sums "all groups"
+sums "leaks without suppressions" --no-builtin-suppressions
+sums "a filter by name" --function-regex '^keep$'
+sums "a filter by size" --size-min 64 --size-max 1000
+sums "what was not freed, by name" --lifetime only_leaked --source-regex family.c
+sums "what one thread of one process did" --filter 'size<40'
+sums "a filter by kind" --allocated-by calloc,realloc
+
+# What a filter asks of totals it asks of the sums: no process alone has kept 200 blocks of this group.
+value() { # JSON's path in python, of standard input
+	python3 -c "import json,sys; j = json.load(sys.stdin); print($1)" 2>&1
+}
+one=$("$memtui" groups --format json --function-regex '^keep$' --filter 'size:300..300 group_allocations>=130' t.dat t.dat.* 2>err | value \
+	'[(g["only_matched"]["allocated_count"], g["only_matched"]["size"]) for g in j]')
+say "a limit on totals is one on sums" "$(is "$one" '[(140, 42000)]')"
+
+# ---- processes ----
+"$memtui" groups --by process --format json "${traces[@]}" >by.json 2>err
+say "a row for each process" "$(is "$(value 'sum(r["only_matched"]["allocated_count"] for r in j)' <by.json)" \
+	"$("$memtui" groups --format json "${traces[@]}" 2>/dev/null | value 'sum(g["only_matched"]["allocated_count"] for g in j)')")$(
+	is "$(value 'sum(r["groups"] for r in j)' <by.json)" "$(for t in "${traces[@]}"; do
+		"$memtui" groups --format json "$t" 2>/dev/null | value 'len(j)'
+	done | paste -sd+ | bc)")"
+say "processes are named" "$(is "$(value 'sorted({r["process"].split(" [")[0] for r in j})' <by.json)" "['family', 'ls', 'perl', 'sh']")"
+outer=$("$memtui" tree --by process --levels 1 --min-percent 0 --format json "${traces[@]}" 2>err | value \
+	'sorted(c["function"] for c in j["children"]) == sorted(r["process"] for r in json.load(open("by.json")))')
+say "the process is the outermost frame" "$(is "$outer" True)"
+one=$("$memtui" groups --by process --format json t.dat 2>err | value 'len(j), j[0]["process"].split(" ")[0]')
+say "by process, of one recording" "$(is "$one" "1 family")"
+
+# ---- other views ----
+why=
+for what in "tree --format json" "callers keep" "report" "timeline --format json" "export --as collapsed" "export --as pprof" \
+	"export --as json" "export --as speedscope" "diff"; do
+	case $what in
+	callers*) "$memtui" $what "${traces[@]}" >out 2>err || why+="$what: status $?: $(tail -n 1 err); " ;;
+	diff) "$memtui" diff t.dat.exec0 t.dat -- "${traces[@]}" >out 2>err || why+="$what: $(tail -n 1 err); " ;;
+	*) "$memtui" $what "${traces[@]}" >out 2>err || why+="$what: status $?: $(tail -n 1 err); " ;;
+	esac
+	[ -s out ] || why+="$what: no output; "
+done
+say "every view that asks of totals" "$why"
+begun=$("$memtui" timeline --format json "${traces[@]}" 2>err | value 'sum(j["allocations"]), max(j["live_bytes"]) > 30000, j["live_bytes"][-1]')
+all=$(for t in "${traces[@]}"; do "$memtui" timeline --format json "$t" 2>/dev/null | value 'sum(j["allocations"])'; done | paste -sd+ | bc)
+say "the timeline has all allocations, and nothing lives when all have ended" "$(is "$begun" "$all True 0")"
+
+# ---- a check of all ----
+"$memtui" check --max-leaked 1G --format json "${traces[@]}" >check.json 2>err
+say "a check passes" "$(is $? 0)$(is "$(value 'j["holds"], j["recordings"]' <check.json)" "True $((${#traces[@]} - 2))")"
+left=$(value 'j["limits"][0]["value"]' <check.json)
+own=$(for t in "${traces[@]}"; do
+	case $t in *.exec*) ;; *) "$memtui" check --this-image --max-leaked 1G --format json "$t" 2>/dev/null | value 'j["limits"][0]["value"]' ;; esac
+done | paste -sd+ | bc)
+say "what leaks is the sum, without what lived at an exec" "$(is "$left" "$own")"
+"$memtui" check "${traces[@]}" >out 2>err
+say "a check fails and names the processes" "$(is $? 1)$(grep -q 'recordings leak; the largest' out || echo "it does not name them")"
+"$memtui" check --max-leaked 1G --leak-check "${traces[@]}" >out 2>err
+say "without a leak check of each, it is UNKNOWN" "$(is $? 1)$(grep -q 'UNKNOWN leaked' out || head -n 3 out)"
+
+# ---- what cannot be ----
+refused() { # NAME STATUS PATTERN COMMAND...
+	local name=$1 status=$2 pattern=$3
+	shift 3
+	timeout 60 "$memtui" "$@" >out 2>err
+	say "$name" "$(is $? "$status")$(grep -q "$pattern" err || tail -n 2 err)"
+}
+echo nothing >broken.dat
+refused "a recording that cannot be read is left out" 1 'broken.dat' groups "${traces[@]}" broken.dat
+say "the others are there" "$(is "$("$memtui" groups --format json "${traces[@]}" broken.dat 2>/dev/null | value 'len(j)')" \
+	"$("$memtui" groups --format json "${traces[@]}" 2>/dev/null | value 'len(j)')")"
+refused "none can be read" 1 'none of the recordings' groups broken.dat broken.dat
+refused "single blocks have their own recording" 1 'give one recording' groups --by thread "${traces[@]}"
+refused "a mistake in a filter" 2 "function" groups --function-regex '(' "${traces[@]}"
+refused "diff wants to know the sides" 2 "'--'" diff t.dat t.dat.exec0 t.dat
+refused "totals over time" 1 'ask each recording by itself' timeline --filter 'group_allocations>=1000' "${traces[@]}"
+exit $bad
