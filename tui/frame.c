@@ -272,7 +272,7 @@ static void draw_title(struct mt_app *app, int columns)
 			mt_number_of(processes, mt_app_lives_on(app), "process"),
 			mt_app_lives_on(app) == 1 ? "s" : "",
 			mt_action_key(MT_ACTION_PROCESSES, key));
-	if (columns >= 60)
+	if (columns >= 60 && !d->members.count)
 		snprintf(pid, sizeof pid, "  pid %u%s%s",
 			info->pid || !d->client ? info->pid
 						: (unsigned)mt_client_entry(d->client)->program,

@@ -280,14 +280,18 @@ static void compare_with(struct mt_app *app, const char *baseline, const char *t
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, struct mt_err *err)
 {
 	struct mt_app app;
-	struct loading loading = {&app, trace_path, 0, 0};
+	char recordings[MT_NUMBER_OF_LEN];
+	struct loading loading = {&app,
+		options->set_count ? mt_number_of(recordings, options->set_count, "recording")
+				   : trace_path,
+		0, 0};
 	struct look look;
 	sigset_t old;
 	int result = check_options(options, false, err), number = 0;
 
 	if (result)
 		return result;
-	if (!can_be_read(trace_path, err)
+	if ((!options->set_count && !can_be_read(trace_path, err))
 		|| (options->baseline && !can_be_read(options->baseline, err)))
 		return err->code;
 	mt_loop_block(&old);
@@ -296,7 +300,13 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 		result = start(&app, &look, options, false, err);
 	loading.last_ms = now_ms();
 	if (!result)
-		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
+		result = options->set_count
+			? mt_data_open_set(&app.data, options->set, options->set_count,
+				options->by_process ? MT_SET_BELOW_PROCESSES : MT_SET_STACKS,
+				on_progress, &loading, err)
+			: mt_data_open(&app.data, trace_path, on_progress, &loading, err);
+	if (!result && app.data.unread)
+		mt_app_say(&app, "%s", app.data.unread);
 	if (!result)
 		result = take_sort(&app.data.sort, app.data.whole, options, err);
 	if (!result)

@@ -220,6 +220,18 @@ struct mt_recording *mt_recording_open(const char *path, const struct mt_open_op
 	return NULL;
 }
 
+struct mt_recording *mt_recording_of(struct mt_profile *profile, struct mt_symbols *symbols)
+{
+	struct mt_recording *r = mt_recording_new(NULL);
+	struct mt_symbols *names = mt_generation_change_symbols(&r->now);
+
+	mt_generation_put(&r->now, profile, NULL);
+	mt_symbols_free(names);
+	*names = *symbols;
+	*symbols = (struct mt_symbols){0};
+	return r;
+}
+
 struct mt_recording *mt_recording_attach(const char *session, pid_t process, struct mt_err *err)
 {
 	struct mt_recording *r = mt_recording_new(NULL);

@@ -47,6 +47,8 @@ struct mt_recording *mt_recording_attach(const char *session, pid_t process, str
  * those that can be had. Of a stream only totals. */
 struct mt_recording *mt_recording_open_live(const char *session, pid_t process, bool names,
 	struct mt_err *err);
+/* Of totals and names that were made from others; takes their contents. It has no events. */
+struct mt_recording *mt_recording_of(struct mt_profile *, struct mt_symbols *);
 void mt_recording_free(struct mt_recording *);
 
 /* ---- names ---- */

@@ -570,7 +570,7 @@ fails "bad words" 2 "unknown field 'fnuction'" groups --filter 'fnuction:a' t.da
 fails "bad regex before a run" 2 'expected' record --filter '(' -o never.dat ./known
 [ ! -e never.dat ] && ok "bad regex starts nothing" || not_ok "bad regex starts nothing" "never.dat"
 fails "control characters in an error" 2 'has no option --xyzzy.nplugh' groups $'--xyzzy\nplugh' t.dat
-fails "too many operands" 2 "extra argument 't.dat'; usage: memtui groups" groups t.dat t.dat
+fails "too many operands" 2 "extra argument 't.dat'; usage: memtui allocations" allocations t.dat t.dat
 json "info: several traces" 'len(d) == 2 and all(t["allocations"] == 62 and t["origin"] == "exec" for t in d)' info --format json t.dat t.dat
 check "info: several traces as text" "$memtui" info t.dat t.dat
 [ "$(wc -l <check.out)" = 3 ] || not_ok "info: several traces as text" "$(cat check.out)"
@@ -605,7 +605,7 @@ fi
 fails "bad regex of an option" 2 '--function-regex: ' groups --function-regex '(' t.dat
 fails "bad regex of a word" 2 '!source: ' groups --filter '!source:(' t.dat
 fails "no operand" 2 'missing TRACE.PID...; usage: memtui info TRACE.PID...' info
-fails "no second operand" 2 'missing TRACE.PID; usage: memtui callers FUNCTION TRACE.PID' callers main
+fails "no second operand" 2 'missing TRACE.PID[.]*; usage: memtui callers FUNCTION TRACE.PID' callers main
 fails "no trace to open" 2 'missing TRACE; usage: memtui open TRACE .TRACE_B.' open
 fails "no program" 2 'missing PROG; usage: memtui record PROG' record
 fails "no program after --" 2 'missing PROG' record --

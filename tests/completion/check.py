@@ -169,7 +169,7 @@ def check(shell):
     compare(shell, 'files for a second trace', 'memtui open a.dat ', everything, False)
     compare(shell, 'files for the trace of callers', 'memtui callers main ', everything, False)
     compare(shell, 'files for many traces', 'memtui info a.dat b.dat ', everything, False)
-    compare(shell, 'no third trace', 'memtui open a.dat b.dat ', {})
+    compare(shell, 'a third trace', 'memtui open a.dat b.dat ', everything, False)
     compare(shell, 'files for an option', 'memtui record -o ', everything, False)
     check_program(shell)
 

@@ -10,6 +10,10 @@ stands() { # PID: each of its threads has stopped
 }
 recorder_of() { "$memtui" attach 2>/dev/null </dev/null | awk -v pid="$1" '$1 == pid { print $3 }'; }
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
+is_listed() { # sets pid: the parent of the child, which is known once the recorder has seen it
+	pid=$("$memtui" attach 2>/dev/null </dev/null | awk -v child="$child" '$1 == child { print $2 }')
+	[ "${pid:-0}" != 0 ]
+}
 # start NAME COMMAND...: records it into NAME.dat; pid: of the program that says "ready CHILD", and child
 start() {
 	local name=$1
@@ -17,10 +21,12 @@ start() {
 	rm -f said && mkfifo said
 	"$memtui" record -f -o "$name.dat" "$@" >said 2>"$name.err" </dev/null &
 	read -r -t 60 word child <said || { not_ok "$name" "it did not begin: $(tail -n 2 "$name.err")"; return 1; }
-	pid=$("$memtui" attach 2>/dev/null </dev/null | awk -v child="$child" '$1 == child { print $2 }')
-	[ "${pid:-0}" != 0 ] || { pid=$child child=; }
+	if [ "$1" = perl ]; then
+		pid=$child child=
+	else
+		until_true is_listed || not_ok "$name" "its child is not recorded"
+	fi
 	programs+=("$pid" ${child:+"$child"})
-	[ -n "$child" ] || [ "$1" = perl ] || not_ok "$name" "its child is not recorded"
 }
 # The rest of a question is its options. Those of the first kind give no time of the end, which is later in what the recorder told
 # than in the trace that it was killed over.

@@ -43,5 +43,6 @@ const struct mt_command mt_command_callers = {
 	.options = options,
 	.operands_min = 2,
 	.operands_max = -1,
+	.takes_set = true,
 	.run = run,
 };

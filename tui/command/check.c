@@ -266,6 +266,7 @@ const struct mt_command mt_command_check = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.check = check_usage,
 	.run = run,
 };

@@ -131,7 +131,7 @@ enum mt_completes mt_operand_completes(const struct mt_command *command, int ind
 
 int mt_operands_shown(const struct mt_command *command, bool *any)
 {
-	int count = 1;
+	int count = command->verbs || !command->operands_min ? 1 : command->operands_min;
 
 	*any = command->operands_max < 0 && !command->verbs;
 	if (command->operands_max >= 0)

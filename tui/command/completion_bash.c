@@ -252,8 +252,14 @@ static void print_operands(FILE *out)
 			struct mt_values values = {0};
 			enum mt_completes completes = mt_operand_completes(command, index, &values);
 
+			bool first = any && index + 1 < count;
+
+			if (completes == MT_COMPLETES_NOTHING && first)
+				fprintf(out, "\t%s:%d) ;;\n", command->name, index);
 			if (completes == MT_COMPLETES_VALUES || completes == MT_COMPLETES_FILES) {
-				fprintf(out, any ? "\t%s:*) " : "\t%s:%d) ", command->name, index);
+				bool rest = any && index + 1 == count;
+
+				fprintf(out, rest ? "\t%s:*) " : "\t%s:%d) ", command->name, index);
 				print_completes(out, completes, &values);
 			}
 			mt_values_free(&values);

@@ -37,11 +37,15 @@ static const char start[] =
 	"    set -l read (__fish_memtui_read)\n"
 	"    test (count $read) -ge 2; and test $read[1] -eq 0; and contains -- $read[2] $argv\n"
 	"end\n\n"
-	"# Succeeds where this operand (from 1 on; '*': any) of one of these commands can stand.\n"
+	"# Succeeds where this operand of one of these commands can stand: 2, the second; +2, the\n"
+	"# second or later.\n"
 	"function __fish_memtui_operand\n"
 	"    set -l read (__fish_memtui_read)\n"
-	"    test (count $read) -ge 2; and contains -- $read[2] $argv[2..]; "
-	"and string match -q -- $argv[1] (math (count $read) - 1)\n"
+	"    test (count $read) -ge 2; or return 1\n"
+	"    contains -- $read[2] $argv[2..]; or return 1\n"
+	"    set -l at (math (count $read) - 1)\n"
+	"    test $at = $argv[1]; and return\n"
+	"    string match -q -- '+*' $argv[1]; and test $at -ge (string sub -s 2 -- $argv[1])\n"
 	"end\n\n"
 	"function __fish_memtui_first\n"
 	"    test (count (commandline -opc)) -eq 1\n"
@@ -199,8 +203,8 @@ static void print_operands(FILE *out, const struct mt_command *command)
 
 		if (completes != MT_COMPLETES_NOTHING) {
 			fputs("complete -c memtui -n '__fish_memtui_operand ", out);
-			if (any)
-				fprintf(out, "\"*\" %s'", command->name);
+			if (any && index + 1 == count)
+				fprintf(out, "+%d %s'", index + 1, command->name);
 			else
 				fprintf(out, "%d %s'", index + 1, command->name);
 			print_completes(out, completes, &values);

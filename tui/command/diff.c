@@ -199,6 +199,7 @@ const struct mt_command mt_command_diff = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.check = check,
 	.run = run,
 };

@@ -172,6 +172,7 @@ const struct mt_command mt_command_export = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.check = check,
 	.run = run,
 };

@@ -131,9 +131,12 @@ static void print_general(FILE *out)
 
 const char *mt_command_operand_words(const struct mt_command *command)
 {
-	return strstr(command->operands, "TRACE|PID")
-		? "PID: a process that is being recorded, with all that is known of it now."
-		: NULL;
+	if (!strstr(command->operands, "TRACE|PID"))
+		return NULL;
+	return command->takes_set
+		? "PID: a process that is being recorded, with all that is known of it now. "
+		  "Several traces are one recording, whose totals add up."
+		: "PID: a process that is being recorded, with all that is known of it now.";
 }
 
 void mt_help_print(FILE *out, const struct mt_command *command)
@@ -145,8 +148,10 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
-	if (mt_command_operand_words(command))
-		fprintf(out, "\n%s\n", mt_command_operand_words(command));
+	if (mt_command_operand_words(command)) {
+		putc('\n', out);
+		wrap(out, mt_command_operand_words(command), 0, 0);
+	}
 	if (command->details)
 		fprintf(out, "\nThe manual page says more: memtui help --man %s | man -l -\n",
 			command->name);

@@ -48,7 +48,7 @@ struct mt_arguments {
 	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
 	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows:
 	 * with --by process, one row for each */
-	bool of_set, of_rows;
+	bool of_set, of_rows, together;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
 	 * without what is suppressed; names_suppressed: its output says how much that is */
@@ -211,6 +211,7 @@ struct mt_command {
 	const struct mt_verb *verbs;    /* NULL: it has none */
 	int operands_min, operands_max; /* max -1: any number */
 	const char *hint;               /* said where an operand is missing; NULL: nothing */
+	bool takes_set; /* several traces are one recording */
 	/* operands begin with the first word that is no option */
 	bool runs_program;
 	/* begins recordings of processes that run: names are cached as for a program */

@@ -39,5 +39,6 @@ const struct mt_command mt_command_report = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.run = run,
 };

@@ -5,6 +5,7 @@
 
 #include "core/export/number.h"
 #include "core/model/load.h"
+#include "core/set/open.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,40 +22,14 @@ static uint64_t now_unix_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of a trace, without loading it. False: it is something else, or not readable. */
-static bool peek_times(const char *path, uint64_t *begin_ns, uint64_t *end_ns)
-{
-	struct mt_err ignored = {0};
-	struct mt_trace_reader *reader = mt_trace_reader_open(path, &ignored);
-	struct mt_profile p = {0};
-	bool known = reader && mt_profile_peek(&p, reader, &ignored) >= 0 && p.info.start_unix_ns;
-
-	if (known) {
-		*begin_ns = p.info.start_unix_ns;
-		*end_ns = *begin_ns + p.info.wall_ns;
-	}
-	mt_profile_free(&p);
-	mt_trace_reader_free(reader);
-	return known;
-}
-
-/* What is no trace begins with the earliest trace, as far as the picture shows, and a process goes
- * on until now. */
 static void find_axis(struct mt_set_options *set, char *const *paths, int count)
 {
-	for (int i = 0; i < count; i++) {
-		uint64_t begin, end;
-		pid_t pid;
+	pid_t pid;
 
+	mt_set_find_axis(set, paths, (uint32_t)count);
+	for (int i = 0; i < count; i++)
 		if (mt_command_is_process(paths[i], &pid))
 			set->end_unix_ns = now_unix_ns();
-		else if (strcmp(paths[i], "-") != 0 && peek_times(paths[i], &begin, &end)) {
-			if (!set->begin_unix_ns || begin < set->begin_unix_ns)
-				set->begin_unix_ns = begin;
-			if (end > set->end_unix_ns)
-				set->end_unix_ns = end;
-		}
-	}
 }
 
 /* ---- members ---- */

@@ -69,6 +69,7 @@ const struct mt_command mt_command_timeline = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.check = check,
 	.run = run,
 };

@@ -45,5 +45,6 @@ const struct mt_command mt_command_tree = {
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
+	.takes_set = true,
 	.run = run,
 };

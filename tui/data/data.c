@@ -57,6 +57,8 @@ void mt_data_free(struct mt_data *d)
 	mt_lost_forget(d);
 	mt_recording_free(d->moment);
 	mt_recording_free(d->recording);
+	mt_family_free(&d->members);
+	free(d->unread);
 }
 
 static void outdate_tree(struct mt_data *d)
@@ -96,6 +98,36 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, co
 		mt_recording_begin_names(recording);
 	opened(d, recording);
 	d->command = mt_profile_command(d->whole);
+	mt_data_begin_filters(d);
+	return 0;
+}
+
+/* What it is called: "1,556 recordings, the first of make -j4". The first of the members stands for
+ * all. */
+static char *set_words(const struct mt_set_opened *set)
+{
+	char recordings[MT_NUMBER_OF_LEN];
+
+	mt_number_of(recordings, set->count, "recording");
+	return set->members.count > 1
+		? mt_format("%s, the first of %s", recordings, set->members.items[1].command)
+		: mt_strdup(recordings);
+}
+
+int mt_data_open_set(struct mt_data *d, char *const *paths, uint32_t count,
+	enum mt_set_stacks stacks, int (*progress)(void *, const char *, double), void *context,
+	struct mt_err *err)
+{
+	struct mt_open_options options = {.progress = progress, .context = context};
+	struct mt_set_opened set;
+	int status = mt_set_open(&set, paths, count, stacks, &options, err);
+
+	if (status < 0)
+		return status;
+	opened(d, set.recording);
+	d->command = set_words(&set);
+	d->members = set.members;
+	d->unread = set.unread;
 	mt_data_begin_filters(d);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/recording/recording.h"
+#include "core/set/open.h"
 #include "tui/data/history_worker.h"
 #include "tui/data/layers.h"
 #include "tui/data/ranking.h"
@@ -64,6 +65,8 @@ struct mt_data {
 	struct mt_ranking ranking;
 	struct mt_layers layers;
 	struct mt_suspect suspect;
+	struct mt_family members;     /* of a set of recordings; empty: it is one */
+	char *unread;                 /* which of them could not be read; NULL: all were */
 	struct mt_verdicts *verdicts; /* of a leak check on the screen (lost.h); NULL: none */
 	struct mt_history_worker
 		*history_worker; /* goes over the events for it; NULL: there are none */
@@ -72,6 +75,10 @@ struct mt_data {
 void mt_data_init(struct mt_data *);
 /* progress as in struct mt_open_options. */
 int mt_data_open(struct mt_data *, const char *path,
+	int (*progress)(void *context, const char *what, double fraction), void *context,
+	struct mt_err *err);
+/* Several recordings as one: totals and names. */
+int mt_data_open_set(struct mt_data *, char *const *paths, uint32_t count, enum mt_set_stacks,
 	int (*progress)(void *context, const char *what, double fraction), void *context,
 	struct mt_err *err);
 int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms,

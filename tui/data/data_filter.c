@@ -84,6 +84,10 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 			"single blocks are as of now, but the screen is frozen; unfreeze it first");
 	if (d->matching)
 		return 0;
+	if (d->members.count)
+		return mt_fail(err, -ENOTSUP,
+			"this field selects individual blocks, which each recording has by itself: "
+			"open one, or ask all with 'memtui groups --filter=... TRACES'");
 	if (d->reader)
 		return mt_fail(err, -ENOTSUP,
 			"this field selects individual blocks, but the trace has only totals; "

@@ -57,13 +57,13 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	const char *gone = mt_difference_snapshots(app) ? "; snapshots dropped" : "";
 	struct mt_err err = {0};
 
-	snprintf(from, sizeof from, "%u", d->whole->info.pid);
+	snprintf(from, sizeof from, d->members.count ? "all" : "%u", d->whole->info.pid);
 	mt_app_forget_views(app);
-	if (app->home || !d->client) {
+	if (app->home || !(d->client || d->members.count)) {
 		mt_data_free(d);
 	} else {
 		app->home = mt_alloc(sizeof *app->home);
-		if (!d->recorder_gone)
+		if (d->client && !d->recorder_gone)
 			mt_client_interval(d->client, 0);
 		mt_data_move(app->home, d);
 	}
@@ -145,7 +145,10 @@ void mt_switch_to(struct mt_app *app, pid_t process, const char *trace_path, con
 			"you are comparing two traces; open one alone to see other processes");
 		return;
 	}
-	if (app->home && process && process == mt_client_entry(home->client)->program) {
+	if (app->home
+		&& (home->members.count
+				? !*trace_path
+				: process && process == mt_client_entry(home->client)->program)) {
 		go_home(app, words);
 		return;
 	}

@@ -57,9 +57,10 @@ static int put_numbers(char *text, size_t size, const struct mt_app *app, bool b
 	mt_data_sum(allocations, p, rate(p, app->data.live, false), MT_UNIT_COUNT);
 	mt_data_sum(frees, p, rate(p, app->data.live, true), MT_UNIT_COUNT);
 	return snprintf(text, size,
-		"%s %s%s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
-		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, suppressed, peak,
-		when, brief ? "" : "live ", blocks, allocations, frees);
+		"%s %s%s%s   peak %s%s at %s   %sblocks %s   allocs/s %s   frees/s %s",
+		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, suppressed,
+		info->peak_unsure && *peak != '~' ? "~" : "", peak, when, brief ? "" : "live ",
+		blocks, allocations, frees);
 }
 
 /* What has room; the last figures have not where it is narrow. */

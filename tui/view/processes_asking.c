@@ -191,6 +191,29 @@ static struct question *new_question(struct mt_app *app, bool live, bool over)
 	return q;
 }
 
+/* A set knows its members. */
+static void take_members(struct mt_app *app, const struct mt_family *members)
+{
+	struct mt_processes_state *s = mt_processes_state(app);
+	uint32_t at = UINT32_MAX;
+
+	mt_family_free(&s->family);
+	s->family = *members;
+	s->family.items = mt_resize(NULL, ((size_t)members->count + 1) * sizeof *members->items);
+	s->family.depths = mt_resize(NULL, ((size_t)members->count + 1) * sizeof *members->depths);
+	memcpy(s->family.items, members->items, members->count * sizeof *members->items);
+	memcpy(s->family.depths, members->depths, members->count * sizeof *members->depths);
+	if (s->order != MT_PROCESSES_BY_TREE)
+		mt_processes_sort(&s->family, s->order, s->reversed);
+	for (uint32_t i = 0; i < s->family.count; i++)
+		if (mt_processes_is_shown(app, &s->family.items[i]))
+			at = i;
+	mt_list_keep(&s->list, s->family.count, at);
+	s->list.identity = mt_processes_identity(&s->family.items[s->list.selected]);
+	s->made = true;
+	app->dirty = true;
+}
+
 uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 {
 	static const struct mt_work work = {ask, answer, NULL};
@@ -207,6 +230,10 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 		return UINT64_MAX;
 	if (s->made && live && now < s->next_ms)
 		return s->next_ms;
+	if (home->members.count) {
+		take_members(app, &home->members);
+		return UINT64_MAX;
+	}
 	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
 	if (!live && !over && !mt_recording_trace_path(app->data.recording)) {
 		only_itself(app);
