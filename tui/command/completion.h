@@ -26,7 +26,7 @@ enum mt_completes mt_option_completes(const struct mt_option *, struct mt_values
 /* index: from 0. MT_COMPLETES_NOTHING: the command takes no such operand, or any text. */
 enum mt_completes mt_operand_completes(const struct mt_command *, int index,
 	struct mt_values *values);
-/* How many operands complete each in its own way. *any: all others as the first one. */
+/* How many operands complete each in its own way. *any: all others as the last one. */
 int mt_operands_shown(const struct mt_command *, bool *any);
 void mt_values_free(struct mt_values *);
 

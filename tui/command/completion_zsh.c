@@ -170,9 +170,7 @@ static void print_operands(FILE *out, const struct mt_command *command)
 	for (int index = 0; index < count; index++) {
 		struct mt_values values = {0};
 
-		fputs(any && index + 1 == count ? "\t\t'*:operand:"
-								      : "\t\t':operand:",
-			out);
+		fputs(any && index + 1 == count ? "\t\t'*:operand:" : "\t\t':operand:", out);
 		switch (mt_operand_completes(command, index, &values)) {
 		case MT_COMPLETES_VALUES: fprintf(out, "_memtui_%s_operand", command->name); break;
 		case MT_COMPLETES_FILES: fputs("_files", out); break;

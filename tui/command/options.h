@@ -211,7 +211,7 @@ struct mt_command {
 	const struct mt_verb *verbs;    /* NULL: it has none */
 	int operands_min, operands_max; /* max -1: any number */
 	const char *hint;               /* said where an operand is missing; NULL: nothing */
-	bool takes_set; /* several traces are one recording */
+	bool takes_set;                 /* several traces are one recording */
 	/* operands begin with the first word that is no option */
 	bool runs_program;
 	/* begins recordings of processes that run: names are cached as for a program */
