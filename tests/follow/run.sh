@@ -2,6 +2,7 @@
 # follow: what a recorded program executes is recorded, whatever it makes of the environment and of its root; what cannot
 # be recorded is noted; and neither shows in its output. run.sh BUILD
 . "$(dirname "$0")/../suite.sh"
+export MEMTUI_CACHE=$tmp/.names # what is recorded is the question here, not how its functions are called
 unset LD_PRELOAD XDG_RUNTIME_DIR
 mounted=()
 at_exit() { for m in "${mounted[@]}"; do umount -l "$m"; done; }

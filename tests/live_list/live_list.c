@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS 60000
+#define ROUNDS 20000
 #define KEPT 4096
 #define MANY 150000u /* many parts */
 

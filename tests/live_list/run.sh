@@ -51,7 +51,7 @@ compare "a program that leaks many blocks" many.dat 3
 MEMTUI_OUTPUT=alone.dat LD_PRELOAD=$lib ./live_list threads >/dev/null 2>&1
 "$memtui" pack -f -o packed.dat alone.dat >/dev/null 2>&1 || "$memtui" pack -o packed.dat alone.dat >/dev/null 2>&1
 compare "a packed recording" packed.dat
-"$build/bench/make_trace" made.dat "${EVENTS:-800000}" 2>/dev/null
+"$build/bench/make_trace" made.dat "${EVENTS:-200000}" 2>/dev/null
 compare "an invented recording" made.dat
 
 # Blocks that cannot be believed.

@@ -28,7 +28,7 @@ done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf -lm $iberty || exit 1
 scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch" "$scratch.waits"' EXIT
+trap 'rm -rf "$scratch" "$scratch".[234]' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
 "$build/tests/screens/make_trace" "$scratch/short.dat" 25 || exit 1
 for kind in totals log later freed halted bare broken begun clockless plus dash; do
@@ -50,7 +50,9 @@ printf 'void *newterm(void);\nvoid *newterm(void) { return 0; }\n' | $cc -shared
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 "$build/memtui" record -o "$scratch/own.dat" -- "$scratch/own_rules" >"$scratch/record.own.log" 2>&1 || exit 1
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
-cp -a "$scratch" "$scratch.waits" || exit 1
+for n in 2 3 4; do
+	cp -a "$scratch" "$scratch.$n" || exit 1
+done
 
 # Tests that no other worker has taken, with what each printed in a file of its own.
 run() { # SCRATCH TEST...
@@ -63,7 +65,7 @@ run() { # SCRATCH TEST...
 		echo $? >"$scratch/$test.status"
 	done
 }
-# Two workers. The second begins with two tests that wait for minutes for what programs do in time, and hardly need a processor.
+# Four workers, since all tests wait for most of their time. Two that wait for minutes for what programs do come first.
 waits= others=
 for test in $tests; do
 	case $test in
@@ -71,8 +73,10 @@ for test in $tests; do
 	*) others="$others $test" ;;
 	esac
 done
-run "$scratch.waits" $waits $others &
-run "$scratch" $others $waits
+for n in 2 3 4; do
+	run "$scratch.$n" $waits $others &
+done
+run "$scratch" $waits $others
 wait
 # those that failed last, where they are seen
 status=0
