@@ -313,6 +313,6 @@ usage "--older-than: invalid value 'soon'; expected a time such as" remove --old
 usage "--all: only with remove" --all
 usage "--format: only with list" remove --all --format json
 "$memtui" open >out 2>err
-say "open names it" "$(is $? 2)$(says "missing TRACE; usage: memtui open TRACE [TRACE_B]; 'memtui sessions' lists recordings that nobody has named")"
+say "open names it" "$(is $? 2)$(says "missing TRACE; usage: memtui open TRACE [TRACE_B]...; 'memtui sessions' lists recordings that nobody has named")"
 usage "--format: invalid value 'csv'; expected text|json" --format csv
 exit $bad
