@@ -5,7 +5,7 @@
 #include "core/model/define.h"
 #include "core/set/set.h"
 
-#define MT_SET_STEPS 1024u /* most of the time axis */
+#define MT_SET_STEPS 1024u /* most of the time axis, but for the one that begins at its end */
 
 struct mt_set {
 	struct mt_set_options options;

@@ -23,9 +23,7 @@ struct mt_set *mt_set_new(const struct mt_set_options *options)
 	while (s->whole.step_ns < UINT64_MAX / 2 / MT_SET_STEPS
 		&& s->whole.step_ns * MT_SET_STEPS < duration)
 		s->whole.step_ns *= 2;
-	s->whole.sample_count = (uint32_t)((duration - 1) / s->whole.step_ns) + 1;
-	if (s->whole.sample_count > MT_SET_STEPS)
-		s->whole.sample_count = MT_SET_STEPS;
+	s->whole.sample_count = (uint32_t)(duration / s->whole.step_ns) + 1; /* the end is in it */
 	s->whole.sample_capacity = s->whole.sample_count;
 	s->whole.samples = mt_alloc(s->whole.sample_count * sizeof *s->whole.samples);
 	s->matched.samples = mt_alloc(s->whole.sample_count * sizeof *s->matched.samples);

@@ -27,7 +27,7 @@ static void lay_levels(struct mt_profile *set, const struct mt_profile *part, ui
 		uint64_t begin_ns = i * set->step_ns, end_ns = begin_ns + set->step_ns;
 		uint64_t from = begin_ns > offset_ns ? begin_ns - offset_ns : 0, most = 0;
 
-		if (end_ns <= offset_ns || (ends && from >= end && from))
+		if (end_ns <= offset_ns || (ends && from > end))
 			continue;
 		uint64_t last = end_ns - offset_ns - 1;
 

@@ -384,6 +384,60 @@ static void check_own_rules(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* Several traces as one: a line for all and one for each, which Enter opens, and the way back. */
+static void check_set(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->source};
+	char trace[1024], child[1024], grandchild[1024], broken[1024];
+	char *open[] = {t->memtui, "open", "--fresh", trace, child, grandchild, broken, NULL};
+	char *together[] = {t->memtui, "open", "--fresh", "--together", "--by", "process", trace,
+		child, NULL};
+	struct terminal terminal;
+
+	snprintf(trace, sizeof trace, "%s/family.dat", t->scratch);
+	snprintf(child, sizeof child, "%s/family.dat.4243", t->scratch);
+	snprintf(grandchild, sizeof grandchild, "%s/family.dat.4250", t->scratch);
+	snprintf(broken, sizeof broken, "%s/xterm-16color.ti", t->source);
+	terminal_start(&terminal, 30, 100, &s, open);
+	bool ok = terminal_wait_text(&terminal, "3 recordings, the first of");
+
+	tell(t, ok, "three traces are one recording");
+	tell(t, terminal_wait_text(&terminal, "1 of 4 recordings could not be read"),
+		"one that cannot be read is said");
+	terminal_settle(&terminal);
+	char *before = terminal_text(&terminal);
+
+	tell(t, strstr(before, "peak ~") != NULL, "the peak of several is an estimate");
+	free(before);
+	terminal_type(&terminal, "9");
+	tell(t,
+		terminal_wait_text(&terminal, "all 3 recordings")
+			&& terminal_wait_text(&terminal, "4250"),
+		"the list has a line for all, and one for each");
+	terminal_type(&terminal, "g\r");
+	tell(t, terminal_wait_text(&terminal, "all recordings are shown already"),
+		"Enter on all of them says that they are shown");
+	terminal_type(&terminal, "jj\r");
+	tell(t,
+		terminal_wait_text(&terminal,
+			"showing process 4243 (server); 9, then Enter on all: back"),
+		"Enter on one shows that one");
+	terminal_type(&terminal, "9g\r");
+	tell(t, terminal_wait_text(&terminal, "showing all recordings"), "and there is a way back");
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "\\size>=1k\r");
+	tell(t, terminal_wait_text(&terminal, "each recording has by itself"),
+		"a filter of single blocks says who can answer it");
+	terminal_close(&terminal);
+
+	terminal_start(&terminal, 30, 100, &s, together);
+	tell(t,
+		terminal_wait_text(&terminal, "2 recordings")
+			&& terminal_wait_text(&terminal, "server [4242]"),
+		"by process, the process is above its backtraces");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv), of = t;
@@ -401,6 +455,7 @@ int main(int argc, char **argv)
 		check_suppressed(&t);
 		check_own_rules(&t);
 		check_losses(&t);
+		check_set(&t);
 	}
 	if (wanted("live")) {
 		check_live(&t);

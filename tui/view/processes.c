@@ -21,8 +21,6 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 {
 	const char *name;
 
-	if (!p->pid) /* all of a set */
-		return "";
 	if (!p->recorded)
 		return "untraced";
 	if (p->blind && !p->allocations)
@@ -74,7 +72,8 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 			p->untraced);
 	snprintf(text, sizeof text, "%s%s%.128s",
 		mt_processes_is_shown(app, p) ? "shown in all views"
-			: !p->pid   ? mt_keymap_words(keys, sizeof keys, "{open} shows all")
+			: mt_processes_is_all(app, p)
+			? mt_keymap_words(keys, sizeof keys, "{open} shows all")
 			: p->silent ? "forked: it has not allocated yet"
 			: p->alive || *p->trace_path
 			? mt_keymap_words(keys, sizeof keys, "{open} shows it")
@@ -209,14 +208,14 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 
 	mt_draw(app->screen, r.row, r.column + 1, 1, selected ? role : MT_ROLE_GROWING,
 		mt_processes_is_shown(app, p) ? "*" : " ");
-	snprintf(text, sizeof text, p->pid ? "%d" : "all", (int)p->pid);
+	snprintf(text, sizeof text, mt_processes_is_all(app, p) ? "all" : "%d", (int)p->pid);
 	mt_draw_right(app->screen, r.row, r.column + 2, NUMBER - 1, role, text);
 	mt_draw(app->screen, r.row, column, l->state - 1,
 		selected                            ? role
 			: p->alive                  ? MT_ROLE_GROWING
 			: !p->recorded || p->failed ? MT_ROLE_ERROR
 						    : MT_ROLE_DIM,
-		state_words(p, state));
+		mt_processes_is_all(app, p) ? "" : state_words(p, state));
 	column += l->state;
 	for (int i = 0; i < l->numbers; i++, column += NUMBER) {
 		number_words(p, (enum mt_processes_order)(MT_PROCESSES_BY_LIVE + i), number);
@@ -305,9 +304,9 @@ static void open_selected(struct mt_app *app)
 	command_words(p, words, sizeof words);
 	if (mt_processes_is_shown(app, p))
 		mt_app_say(app,
-			p->pid ? "this process is shown already"
-			       : "all recordings are shown already");
-	else if (home->members.count && !p->pid)
+			mt_processes_is_all(app, p) ? "all recordings are shown already"
+						    : "this process is shown already");
+	else if (mt_processes_is_all(app, p))
 		mt_switch_to(app, 0, "", "all recordings");
 	else if (app->data.recording->import)
 		mt_app_say(app, "a stand-alone recording contains only one process");

@@ -19,6 +19,8 @@ struct mt_processes_state {
 
 /* Makes it if there is none yet. */
 struct mt_processes_state *mt_processes_state(struct mt_app *);
+/* It stands for all recordings of a set. */
+bool mt_processes_is_all(const struct mt_app *, const struct mt_session_process *);
 /* Returns true if the views show this process. */
 bool mt_processes_is_shown(struct mt_app *, const struct mt_session_process *);
 
