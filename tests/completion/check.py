@@ -162,6 +162,11 @@ def check(shell):
     compare(shell, 'themes, of a memtui by its path', f'{shutil.which("memtui")} open --theme ', dict.fromkeys(themes, ''), False)
     topics = [*re.search(r'\[COMMAND\|([a-z|]+)\]', help_of('help')).group(1).split('|'), 'memtui']
     compare(shell, 'topics of help', 'memtui help ', dict.fromkeys([*commands, *topics], ''), False)
+    for command, before in ('ctl', 'ctl 4711'), ('sessions', 'sessions'):
+        verbs = {left.split()[0]: words for left, words in section(help_of(command), 'Verbs').items()}
+        compare(shell, f'verbs of {command}', f'memtui {before} ', verbs)
+    compare(shell, 'nothing for a session', 'memtui sessions remove ', {})
+    compare(shell, 'files to keep a session in', 'memtui sessions keep a ', dict.fromkeys(files(), ''), False)
     compare(shell, 'nothing for a number', 'memtui record --depth ', {})
     compare(shell, 'nothing for a pattern', 'memtui callers ', {})
     everything = dict.fromkeys(files(), '')

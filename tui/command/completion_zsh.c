@@ -90,6 +90,22 @@ static void print_function(FILE *out, const char *command, const char *name,
 	fputs("}\n\n", out);
 }
 
+/* Of a command, one operand at most has a list of values. */
+static void print_operand_function(FILE *out, const struct mt_command *command)
+{
+	bool any, found = false;
+	int count = mt_operands_shown(command, &any);
+
+	for (int index = 0; index < count && !found; index++) {
+		struct mt_values values = {0};
+
+		found = mt_operand_completes(command, index, &values) == MT_COMPLETES_VALUES;
+		if (found)
+			print_function(out, command->name, "operand", &values);
+		mt_values_free(&values);
+	}
+}
+
 static void print_functions(FILE *out)
 {
 	for (int i = 0; mt_command_at(i); i++) {
@@ -102,9 +118,7 @@ static void print_functions(FILE *out)
 				print_function(out, command->name, option->name, &values);
 			mt_values_free(&values);
 		}
-		if (mt_operand_completes(command, 0, &values) == MT_COMPLETES_VALUES)
-			print_function(out, command->name, "operand", &values);
-		mt_values_free(&values);
+		print_operand_function(out, command);
 	}
 }
 
