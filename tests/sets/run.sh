@@ -50,6 +50,13 @@ say "the process is the outermost frame" "$(is "$outer" True)"
 one=$("$memtui" groups --by process --format json t.dat 2>err | value 'len(j), j[0]["process"].split(" ")[0]')
 say "by process, of one recording" "$(is "$one" "1 family")"
 
+one=$("$memtui" groups --process perl --process 'l[s]' --by process --format json "${traces[@]}" 2>err | value \
+	'sorted({r["process"].split(" [")[0] for r in j})')
+say "some processes, by name" "$(is "$one" "['ls', 'perl']")"
+pid=$(value 'j["pid"]' < <("$memtui" info --format json t.dat))
+one=$("$memtui" groups --process "$pid" --by process --format json "${traces[@]}" 2>err | value 'sorted({r["process"] for r in j})')
+say "one process with all that it executed, by number" "$(is "$one" "['family [$pid]', 'sh [$pid]']")"
+
 # ---- other views ----
 why=
 for what in "tree --format json" "callers keep" "report" "timeline --format json" "export --as collapsed" "export --as pprof" \
@@ -92,6 +99,7 @@ say "the others are there" "$(is "$("$memtui" groups --format json "${traces[@]}
 	"$("$memtui" groups --format json "${traces[@]}" 2>/dev/null | value 'len(j)')")"
 refused "none can be read" 1 'none of the recordings' groups broken.dat broken.dat
 refused "single blocks have their own recording" 1 'give one recording' groups --by thread "${traces[@]}"
+refused "a process that is not there" 1 "no recording is of 'nobody'; there are .*perl" groups --process nobody "${traces[@]}"
 refused "a mistake in a filter" 2 "function" groups --function-regex '(' "${traces[@]}"
 refused "diff wants to know the sides" 2 "'--'" diff t.dat t.dat.exec0 t.dat
 refused "totals over time" 1 'ask each recording by itself' timeline --filter 'group_allocations>=1000' "${traces[@]}"

@@ -2,6 +2,7 @@
 
 static const struct mt_option options[] = {
 	MT_OPTION_BY_PROCESS,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SORT,
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"in text: show at most N callers and N callees", NULL},

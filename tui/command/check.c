@@ -17,13 +17,13 @@ static const struct mt_option options[] = {
 		"fail if the heap's peak is larger", NULL},
 	{0, "max_allocations", "N", MT_OPTION_LIMIT_COUNT,
 		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATIONS]),
-		"fail if there are more allocations; reallocations do not count", NULL},
+		"fail if there are more (reallocs do not count)", NULL},
 	{0, "max_allocated", "SIZE", MT_OPTION_LIMIT_SIZE,
 		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATED]),
 		"fail if more bytes are allocated in total", NULL},
 	{0, "max_temporary", "N", MT_OPTION_LIMIT_COUNT,
 		MT_OPTION_AT(check.limits[MT_CHECK_TEMPORARY]),
-		"fail if more blocks are freed before the thread's next allocation", NULL},
+		"fail if more are temporary ('memtui help metrics')", NULL},
 	{0, "leak_check", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.leak_check),
 		"only blocks leak that are definitely or indirectly lost, by the leak check of the "
 		"recording (record --leak-check)",
@@ -41,6 +41,7 @@ static const struct mt_option options[] = {
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks (default: 5)", NULL},
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
 		"count only leaks that this trace does not have, backtrace by backtrace", NULL},
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_WRAPPER,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
@@ -126,7 +127,7 @@ static int leave_out_images(char **paths, const struct mt_arguments *arguments)
 
 static int load(const struct mt_arguments *arguments, struct mt_opened *opened, struct mt_err *err)
 {
-	if (arguments->operand_count == 1)
+	if (arguments->operand_count == 1 && !arguments->processes.count)
 		return mt_opened_load(opened, arguments, arguments->operands[0], true, err);
 	char **paths = mt_alloc((size_t)arguments->operand_count * sizeof *paths);
 	int count = leave_out_images(paths, arguments);

@@ -113,6 +113,10 @@ int mt_opened_load_set(struct mt_opened *, const struct mt_arguments *, char *co
 int mt_opened_read_filter(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
 int mt_opened_reread_filter(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
 int mt_opened_conclude(struct mt_opened *, const struct mt_arguments *, struct mt_err *);
+/* Those of the paths that --process selects (all without it), in a list that the caller frees; NULL
+ * if there are none. */
+char **mt_command_choose_processes(const struct mt_arguments *, char *const *paths, int *count,
+	struct mt_err *);
 /* The traces that are operands from this one on: one, or a set. */
 int mt_opened_load_operands(struct mt_opened *, const struct mt_arguments *, int first,
 	bool symbols, struct mt_err *);

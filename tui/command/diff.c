@@ -8,6 +8,7 @@
 static const struct mt_option options[] = {
 	{0, "normalise", "BY", MT_OPTION_CHOICE, MT_OPTION_AT(normalise),
 		"compare values per second of run time, or per allocation", "time|allocations"},
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,

@@ -23,6 +23,7 @@ static const struct mt_option options[] = {
 			MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTION_BY_PROCESS,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SUPPRESS,
 	{0, "threshold", "PERCENT", MT_OPTION_PERCENT, MT_OPTION_AT(threshold),
 		"massif: combine functions with less than PERCENT of a "

@@ -2,6 +2,7 @@
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_BY,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,

@@ -134,8 +134,7 @@ const char *mt_command_operand_words(const struct mt_command *command)
 	if (!strstr(command->operands, "TRACE|PID"))
 		return NULL;
 	return command->takes_set
-		? "PID: a process that is being recorded, with all that is known of it now. "
-		  "Several traces are one recording, whose totals add up."
+		? "PID: a process that is being recorded, as of now. Several recordings add up."
 		: "PID: a process that is being recorded, with all that is known of it now.";
 }
 

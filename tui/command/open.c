@@ -8,6 +8,7 @@ static const struct mt_option options[] = {
 	{0, "together", NULL, MT_OPTION_FLAG, MT_OPTION_AT(together),
 		"show two traces as one recording, not their difference", NULL},
 	MT_OPTION_BY_PROCESS,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
@@ -16,7 +17,8 @@ static const struct mt_option options[] = {
 /* Two traces are compared, more are one recording. */
 static bool is_set(const struct mt_arguments *arguments)
 {
-	return arguments->operand_count > 2 || arguments->together || arguments->by;
+	return arguments->operand_count > 2 || arguments->together || arguments->by
+		|| arguments->processes.count;
 }
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
@@ -38,17 +40,24 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	int count = arguments->operand_count, status;
 	struct mt_ui_options ui;
+	char **chosen = NULL;
 
 	mt_command_ui_options(&ui, arguments);
 	if (is_set(arguments)) {
-		ui.set = arguments->operands;
-		ui.set_count = (uint32_t)arguments->operand_count;
+		chosen = mt_command_choose_processes(arguments, arguments->operands, &count, err);
+		if (!chosen)
+			return err->code;
+		ui.set = chosen;
+		ui.set_count = (uint32_t)count;
 		ui.by_process = arguments->by;
 	} else if (arguments->operand_count > 1) {
 		ui.baseline = arguments->operands[0];
 	}
-	return mt_ui_open(arguments->operands[arguments->operand_count - 1], &ui, err);
+	status = mt_ui_open(arguments->operands[arguments->operand_count - 1], &ui, err);
+	free(chosen);
+	return status;
 }
 
 const struct mt_command mt_command_open = {

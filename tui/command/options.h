@@ -45,7 +45,7 @@ struct mt_arguments {
 	const char *owner;                                   /* of output files: UID:GID */
 	const char *report, *outfile, *ignore, *flame_graph; /* at the end of a recording */
 	const char *baseline;
-	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when;
+	struct mt_texts suppressions, wrappers, filter_texts, snapshot_when, processes;
 	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows:
 	 * with --by process, one row for each */
 	bool of_set, of_rows, together;
@@ -155,6 +155,10 @@ struct mt_option {
 #define MT_OPTION_BY_PROCESS \
 	{0, "by", "process", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
 		"the process that a backtrace is from is its outermost frame", "process"}
+#define MT_OPTION_PROCESS \
+	{0, "process", "PID|NAME", MT_OPTION_TEXTS, MT_OPTION_AT(processes), \
+		"of several traces only those of this process, or of programs of this name ('cc*')", \
+		NULL}
 #define MT_OPTIONS_MIN_PERCENT \
 	{0, "min_percent", "P", MT_OPTION_PERCENT, MT_OPTION_AT(min_percent), \
 		"tree: leave out functions with less than P percent of the total (default: 0.5), " \

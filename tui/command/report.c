@@ -5,6 +5,7 @@
 static const struct mt_option options[] = {
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups (default: 10)", NULL},
 	MT_OPTION_BY_PROCESS,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,

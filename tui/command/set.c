@@ -3,14 +3,18 @@
 #include "core/query/filter_match.h"
 #include "tui/command/commands.h"
 
+#include "core/base/proc.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
 #include "core/set/open.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define NAMES_SAID 8 /* where none is the one that is asked for */
 
 /* ---- the time axis ---- */
 
@@ -30,6 +34,85 @@ static void find_axis(struct mt_set_options *set, char *const *paths, int count)
 	for (int i = 0; i < count; i++)
 		if (mt_command_is_process(paths[i], &pid))
 			set->end_unix_ns = now_unix_ns();
+}
+
+/* ---- which of them ---- */
+
+/* Of a process that runs, or a trace that is not loaded yet. */
+static bool name_of(const char *path, char name[256], uint32_t *pid)
+{
+	struct mt_err ignored = {0};
+	pid_t process;
+
+	if (mt_command_is_process(path, &process)) {
+		char file[512];
+
+		mt_proc_executed(process, file, sizeof file);
+		snprintf(name, 256, "%s", mt_base_name(file));
+		*pid = (uint32_t)process;
+		return true;
+	}
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, &ignored);
+	struct mt_profile p = {0};
+	bool known = reader && mt_profile_peek(&p, reader, &ignored) >= 0;
+
+	if (known) {
+		snprintf(name, 256, "%s", mt_set_program_name(&p));
+		*pid = p.info.pid;
+	}
+	mt_profile_free(&p);
+	mt_trace_reader_free(reader);
+	return known;
+}
+
+static bool is_chosen(const struct mt_texts *wanted, const char *name, uint32_t pid)
+{
+	for (int i = 0; i < wanted->count; i++) {
+		char *end;
+		unsigned long number = strtoul(wanted->items[i], &end, 10);
+
+		if (*end ? !fnmatch(wanted->items[i], name, 0) : number == pid)
+			return true;
+	}
+	return false;
+}
+
+char **mt_command_choose_processes(const struct mt_arguments *arguments, char *const *paths,
+	int *count, struct mt_err *err)
+{
+	char **chosen = mt_alloc(((size_t)*count + 1) * sizeof *chosen);
+	const struct mt_texts *wanted = &arguments->processes;
+	struct mt_strings names;
+	int kept = 0;
+
+	mt_strings_init(&names);
+	for (int i = 0; i < *count; i++) {
+		char name[256];
+		uint32_t pid;
+
+		if (wanted->count && name_of(paths[i], name, &pid)) {
+			mt_strings_add(&names, name);
+			if (!is_chosen(wanted, name, pid))
+				continue;
+		}
+		chosen[kept++] = paths[i];
+	}
+	if (!kept) {
+		struct mt_buffer list = {0};
+
+		for (uint32_t i = 1; i < names.count && i <= NAMES_SAID; i++)
+			mt_buffer_printf(&list, "%s%s", i > 1 ? ", " : "",
+				mt_strings_get(&names, i));
+		mt_fail(err, -ESRCH, "--process: no recording is of '%s'; there are %s%s",
+			wanted->items[0], (const char *)list.data,
+			names.count > NAMES_SAID + 1 ? " and others" : "");
+		mt_buffer_free(&list);
+		free(chosen);
+		chosen = NULL;
+	}
+	*count = kept;
+	mt_strings_free(&names);
+	return chosen;
 }
 
 /* ---- members ---- */
@@ -187,7 +270,7 @@ static int match_set(struct mt_opened *o, const struct mt_arguments *arguments, 
 	return status;
 }
 
-int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments,
+static int load_chosen(struct mt_opened *o, const struct mt_arguments *arguments,
 	char *const *paths, int count, bool symbols, struct mt_err *err)
 {
 	struct mt_arguments member = *arguments;
@@ -223,12 +306,27 @@ int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments
 	return status < 0 ? status : mt_opened_conclude(o, arguments, err);
 }
 
+int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments,
+	char *const *paths, int count, bool symbols, struct mt_err *err)
+{
+	char **chosen = mt_command_choose_processes(arguments, paths, &count, err);
+
+	if (!chosen) {
+		*o = (struct mt_opened){0};
+		return err->code;
+	}
+	int status = load_chosen(o, arguments, chosen, count, symbols, err);
+
+	free(chosen);
+	return status;
+}
+
 int mt_opened_load_operands(struct mt_opened *o, const struct mt_arguments *arguments, int first,
 	bool symbols, struct mt_err *err)
 {
 	int count = arguments->operand_count - first;
 
-	if (count > 1 || stacks_of(arguments) != MT_SET_STACKS)
+	if (count > 1 || stacks_of(arguments) != MT_SET_STACKS || arguments->processes.count)
 		return mt_opened_load_set(o, arguments, arguments->operands + first, count, symbols,
 			err);
 	return mt_opened_load(o, arguments, arguments->operands[first], symbols, err);

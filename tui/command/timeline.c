@@ -17,6 +17,7 @@ static const struct mt_option options[] = {
 	{0, "metric", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(metric),
 		"with --stacked: bytes (live bytes, the default) or count (live blocks)",
 		"bytes|count"},
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,

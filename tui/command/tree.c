@@ -8,6 +8,7 @@ static const struct mt_option options[] = {
 		"show at most N children of a function", NULL},
 	MT_OPTIONS_MIN_PERCENT,
 	MT_OPTION_BY_PROCESS,
+	MT_OPTION_PROCESS,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
