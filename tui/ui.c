@@ -303,7 +303,7 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 		result = options->set_count
 			? mt_data_open_set(&app.data, options->set, options->set_count,
 				options->by_process ? MT_SET_BELOW_PROCESSES : MT_SET_STACKS,
-				on_progress, &loading, err)
+				options->cache, on_progress, &loading, err)
 			: mt_data_open(&app.data, trace_path, on_progress, &loading, err);
 	if (!result && app.data.unread)
 		mt_app_say(&app, "%s", app.data.unread);

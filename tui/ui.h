@@ -22,8 +22,9 @@ struct mt_ui_options {
 	/* of open: several recordings that are shown as one; 0: one is */
 	char *const *set;
 	uint32_t set_count;
-	bool by_process; /* of these: each is the outermost frame of its backtraces */
-	bool sort_all;   /* by whole groups, whatever matches of them */
+	const char *cache; /* directory for what was read of a set; NULL: none */
+	bool by_process;   /* of these: each is the outermost frame of its backtraces */
+	bool sort_all;     /* by whole groups, whatever matches of them */
 	/* file of what was said about groups; NULL: the program's own; "": nowhere */
 	const char *triage;
 	unsigned frame_ms; /* between frames of new data; 0: 250, or 1000 over SSH */

@@ -1,4 +1,5 @@
 #include "core/set/open.h"
+#include "core/set/summary.h"
 
 #include "core/base/thread.h"
 #include "core/model/load.h"
@@ -151,7 +152,7 @@ static void describe_all(struct mt_session_process *all, const struct mt_set *se
 	snprintf(all->command, sizeof all->command, "all %u recordings", mt_set_count(set));
 }
 
-static void conclude(struct mt_set_opened *out, struct opening *o)
+static void conclude(struct mt_set_opened *out, struct opening *o, struct mt_set_summary *summary)
 {
 	struct mt_profile profile;
 	struct mt_symbols symbols;
@@ -165,12 +166,16 @@ static void conclude(struct mt_set_opened *out, struct opening *o)
 		out->unread = mt_format("%u of %u recordings could not be read: %s", o->unread,
 			o->count, o->first.text);
 	mt_set_take(o->set, &profile, &symbols);
+	if (!o->unread)
+		mt_set_summary_write(summary, &profile, &symbols, &out->members);
 	out->recording = mt_recording_of(&profile, &symbols);
 }
 
 int mt_set_open(struct mt_set_opened *out, char *const *paths, uint32_t count,
-	enum mt_set_stacks stacks, const struct mt_open_options *options, struct mt_err *err)
+	enum mt_set_stacks stacks, const char *cache, const struct mt_open_options *options,
+	struct mt_err *err)
 {
+	struct mt_set_summary *summary = mt_set_summary_new(cache, paths, count, stacks);
 	struct mt_set_options set = {.stacks = stacks};
 	struct opening o = {
 		.paths = paths,
@@ -182,6 +187,11 @@ int mt_set_open(struct mt_set_opened *out, char *const *paths, uint32_t count,
 	};
 
 	*out = (struct mt_set_opened){0};
+	if (mt_set_summary_read(summary, out)) {
+		mt_set_summary_free(summary);
+		free(o.processes);
+		return 0;
+	}
 	mt_set_find_axis(&set, paths, count);
 	o.set = mt_set_new(&set);
 	open_all(&o);
@@ -192,9 +202,10 @@ int mt_set_open(struct mt_set_opened *out, char *const *paths, uint32_t count,
 	else if (!mt_set_count(o.set))
 		*err = o.first;
 	else
-		conclude(out, &o);
+		conclude(out, &o, summary);
 	free(o.processes);
 	mt_set_free(o.set);
+	mt_set_summary_free(summary);
 	return out->recording ? 0 : err->code ? err->code : -ENODATA;
 }
 

@@ -11,13 +11,15 @@ struct mt_set_opened {
 	struct mt_recording *recording; /* totals and names of all; to be freed by its owner */
 	/* The members, a process each; the first one, without a number, stands for all. */
 	struct mt_family members;
-	uint32_t count; /* of recordings */
-	char *unread;   /* a sentence on those that could not be read; NULL: all were */
+	uint32_t count;    /* of recordings */
+	bool from_summary; /* they were not read again */
+	char *unread;      /* a sentence on those that could not be read; NULL: all were */
 };
 
-/* options: events is ignored. -ECANCELED; or none could be read. */
+/* options: events is ignored. cache: directory of summaries (summary.h); NULL: none. -ECANCELED; or
+ * none could be read. */
 int mt_set_open(struct mt_set_opened *, char *const *paths, uint32_t count, enum mt_set_stacks,
-	const struct mt_open_options *, struct mt_err *err);
+	const char *cache, const struct mt_open_options *, struct mt_err *err);
 void mt_set_opened_free(struct mt_set_opened *); /* may be zeroed */
 
 /* The time axis of these, from what their traces say without being loaded. What is no trace is laid

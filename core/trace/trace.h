@@ -106,6 +106,7 @@ enum mt_block_type {
 	MT_BLOCK_SKIPPABLE_FIRST = 128,
 	MT_BLOCK_LIVE_BLOCKS = MT_BLOCK_SKIPPABLE_FIRST, /* at the end: core/model/live_list.h */
 	MT_BLOCK_VERDICTS, /* of the last leak check: core/model/verdicts.h */
+	MT_BLOCK_MEMBERS,  /* of a set, in its summary alone: core/set/summary.c */
 };
 
 /* ---- writing ---- */

@@ -86,6 +86,43 @@ say "a check fails and names the processes" "$(is $? 1)$(grep -q 'recordings lea
 "$memtui" check --max-leaked 1G --leak-check "${traces[@]}" >out 2>err
 say "without a leak check of each, it is UNKNOWN" "$(is $? 1)$(grep -q 'UNKNOWN leaked' out || head -n 3 out)"
 
+# ---- the summary: a second opening gives what the first one gave, whatever is wrong with the file ----
+libs="-lpcre2-8 -lzstd -lz -ldw -lelf -lZydis -lm -pthread"
+printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && libs+=" -liberty"
+if gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" -o summary "$here/summary.c" "$build/libcore.a" $libs 2>cc.err; then
+	mkdir many
+	for ((i = 0; i < 20; i++)); do cp "${traces[i % ${#traces[@]}]}" "many/t.dat.$i"; done
+	touch -d '1 hour ago' many/*
+	say "a set is as it was read, from its summary" "$(./summary "$tmp/cache" many/* 2>&1)"
+	one=$(ls cache/*.set)
+	why=
+	cp "$one" whole
+	python3 - whole <<-'END'
+		import random, sys
+		whole = open(sys.argv[1], "rb").read()
+		for i in range(60):
+		    data, chance = bytearray(whole), random.Random(i)
+		    if i % 3 == 0:
+		        del data[chance.randrange(len(data)):]
+		    for _ in range(chance.randrange(1, 4)):
+		        if data:
+		            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+		    open("damaged.%d" % i, "wb").write(data)
+	END
+	for ((i = 0; i < 60 && ${#why} == 0; i++)); do
+		cp damaged.$i "$one"
+		why=$(./summary --damaged "$tmp/cache" many/* 2>&1 | head -n 1)
+	done
+	cp whole "$one"
+	say "a damaged summary is as none" "$why"
+	touch -d '2 hours ago' many/t.dat.3
+	say "a summary of other files is not used" "$(./summary --damaged "$tmp/cache" many/* 2>&1)$(is "$(ls cache/*.set | wc -l)" 2)"
+	chmod 777 cache
+	say "a directory that others can write to is not used" "$(./summary --none "$tmp/cache" many/* 2>&1)"
+else
+	not_ok summary "it cannot be built: $(head -n 2 cc.err)"
+fi
+
 # ---- what cannot be ----
 refused() { # NAME STATUS PATTERN COMMAND...
 	local name=$1 status=$2 pattern=$3

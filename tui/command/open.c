@@ -1,4 +1,5 @@
 #include "tui/command/commands.h"
+#include "tui/command/environment.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	int count = arguments->operand_count, status;
 	struct mt_ui_options ui;
-	char **chosen = NULL;
+	char **chosen = NULL, *cache = NULL;
 
 	mt_command_ui_options(&ui, arguments);
 	if (is_set(arguments)) {
@@ -52,11 +53,13 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		ui.set = chosen;
 		ui.set_count = (uint32_t)count;
 		ui.by_process = arguments->by;
+		ui.cache = cache = mt_environment_cache();
 	} else if (arguments->operand_count > 1) {
 		ui.baseline = arguments->operands[0];
 	}
 	status = mt_ui_open(arguments->operands[arguments->operand_count - 1], &ui, err);
 	free(chosen);
+	free(cache);
 	return status;
 }
 

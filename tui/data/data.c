@@ -115,12 +115,12 @@ static char *set_words(const struct mt_set_opened *set)
 }
 
 int mt_data_open_set(struct mt_data *d, char *const *paths, uint32_t count,
-	enum mt_set_stacks stacks, int (*progress)(void *, const char *, double), void *context,
-	struct mt_err *err)
+	enum mt_set_stacks stacks, const char *cache, int (*progress)(void *, const char *, double),
+	void *context, struct mt_err *err)
 {
 	struct mt_open_options options = {.progress = progress, .context = context};
 	struct mt_set_opened set;
-	int status = mt_set_open(&set, paths, count, stacks, &options, err);
+	int status = mt_set_open(&set, paths, count, stacks, cache, &options, err);
 
 	if (status < 0)
 		return status;

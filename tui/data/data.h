@@ -77,10 +77,10 @@ void mt_data_init(struct mt_data *);
 int mt_data_open(struct mt_data *, const char *path,
 	int (*progress)(void *context, const char *what, double fraction), void *context,
 	struct mt_err *err);
-/* Several recordings as one: totals and names. */
+/* Several recordings as one: totals and names. cache: as of mt_set_open. */
 int mt_data_open_set(struct mt_data *, char *const *paths, uint32_t count, enum mt_set_stacks,
-	int (*progress)(void *context, const char *what, double fraction), void *context,
-	struct mt_err *err);
+	const char *cache, int (*progress)(void *context, const char *what, double fraction),
+	void *context, struct mt_err *err);
 int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms,
 	struct mt_err *err);
 void mt_data_free(struct mt_data *);
