@@ -305,8 +305,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 				options->by_process ? MT_SET_BELOW_PROCESSES : MT_SET_STACKS,
 				options->cache, on_progress, &loading, err)
 			: mt_data_open(&app.data, trace_path, on_progress, &loading, err);
-	if (!result && app.data.unread)
-		mt_app_say(&app, "%s", app.data.unread);
+	if (!result && (app.data.unread || app.data.troubles))
+		mt_app_say(&app, "%s", app.data.unread ? app.data.unread : app.data.troubles);
 	if (!result)
 		result = take_sort(&app.data.sort, app.data.whole, options, err);
 	if (!result)

@@ -148,7 +148,7 @@ static bool has_suffix(const char *name, const char *suffix)
 {
 	size_t digits = strspn(name, "0123456789abcdef");
 
-	return digits >= 2 && name[digits] == '.'
+	return digits >= 2 && name[digits] == '.' && strlen(name) > strlen(suffix)
 		&& !strcmp(name + strlen(name) - strlen(suffix), suffix);
 }
 

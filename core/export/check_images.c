@@ -126,13 +126,15 @@ static uint64_t greater(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void add_value(struct mt_check_value *to, const struct mt_check_value *v, int limit)
+/* An image runs before the one that follows, but beside the other processes of a set. */
+static void add_value(struct mt_check_value *to, const struct mt_check_value *v, int limit,
+	bool beside)
 {
 	uint64_t (*together)(uint64_t, uint64_t) = limit == MT_CHECK_PEAK ? greater : sum;
 
 	to->seen = together(to->seen, v->seen);
 	to->least = together(to->least, v->least);
-	to->most = together(to->most, v->most);
+	to->most = beside ? sum(to->most, v->most) : together(to->most, v->most);
 }
 
 /* A gate that measured nothing is no gate. Leaks are those of the last program alone. */
@@ -151,7 +153,7 @@ static void doubt_empty(struct mt_judged *j, const struct mt_report *report)
 void mt_check_fold(struct mt_judged *j, const struct mt_report *report)
 {
 	const struct mt_check_images *images = report->images;
-	bool unseen = images && images->missing;
+	bool unseen = (images && images->missing) || report->unread;
 
 	memcpy(j->own, j->values, sizeof j->own);
 	for (uint32_t n = 0; images && n < images->count; n++) {
@@ -160,7 +162,8 @@ void mt_check_fold(struct mt_judged *j, const struct mt_report *report)
 		unseen |= image->why || image->blind || image->incomplete;
 		for (int i = 0; !image->why && i < MT_CHECK_COUNT; i++)
 			if (!mt_check_is_of_leaks(i))
-				add_value(&j->values[i], &image->values[i], i);
+				add_value(&j->values[i], &image->values[i], i,
+					report->set && mt_set_count(report->set) > 1);
 	}
 	for (int i = 0; unseen && i < MT_CHECK_COUNT; i++)
 		j->values[i].most = UINT64_MAX;

@@ -59,6 +59,7 @@ struct mt_report {
 	const struct mt_suppressions *suppressions;
 	const struct mt_suppressed *suppressed; /* of a set: sums, and nothing by group */
 	const struct mt_set *set;     /* several recordings are shown as one; NULL: one is */
+	uint32_t unread;              /* of them could not be read */
 	const struct mt_check *check; /* limits */
 	/* check: leaks that it has too are no leaks; may be NULL */
 	const struct mt_report *baseline;

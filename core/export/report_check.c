@@ -69,6 +69,11 @@ static void processes_json(struct mt_json *json, const struct mt_report *report)
 	const struct mt_set_member **members = leaking(report->set, &count);
 
 	mt_json_put_number(json, "recordings", mt_set_count(report->set));
+	mt_json_put_number(json, "unread", report->unread);
+	if (report->baseline || !mt_set_knows_members(report->set)) {
+		free(members);
+		return;
+	}
 	mt_json_key(json, "processes");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < count; i++) {
@@ -236,14 +241,22 @@ static bool paused_throughout(const struct mt_report *report)
 /* Said of what passes, too: a gate that measures nothing is no gate. */
 static void say_unseen(const struct mt_report *report)
 {
+	char recordings[MT_NUMBER_OF_LEN];
+
 	mt_report_blind(report, "");
 	if (!report->images)
 		mt_report_images(report, "");
 	if (paused_throughout(report)) {
 		fputs("no allocation was recorded: the recording was paused\n", report->out);
+	} else if (report->set && mt_set_empty(report->set)) {
+		fprintf(report->out, "no allocation was recorded in %s: paused\n",
+			mt_number_of(recordings, mt_set_empty(report->set), "recording"));
 	} else if (mt_check_is_empty(report)) {
 		fputs("no allocation was recorded\n", report->out);
 	}
+	if (report->unread)
+		fprintf(report->out, "%s could not be read\n",
+			mt_number_of(recordings, report->unread, "recording"));
 }
 
 static bool is_unknown(const struct mt_judged *j)
@@ -278,9 +291,10 @@ static void next_steps(const struct mt_report *report, const struct mt_judged *j
 	fputs(report->profile->lost_alone ? "  memtui leak-check " : "  memtui report ",
 		report->out);
 	mt_text_put(report->out, MT_TEXT_LINE, path);
-	fputs("  shows the largest leaks with their backtraces\n  memtui "
-	      "suppress ",
-		report->out);
+	fputs("  shows the largest leaks with their backtraces\n", report->out);
+	if (report->set)
+		return;
+	fputs("  memtui suppress ", report->out);
 	mt_text_put(report->out, MT_TEXT_LINE, path);
 	fputs(" >>known.supp  accepts these leaks from now on, with "
 	      "--suppressions known.supp\n",
@@ -310,11 +324,14 @@ static void say_processes(const struct mt_report *report, const struct mt_judged
 		blocks[MT_NUMBER_EXACT_LEN];
 	uint32_t count;
 
-	if (!report->set || !j->leak_count || report->baseline)
+	if (!report->set || !j->leak_count || report->baseline
+		|| !mt_set_knows_members(report->set))
 		return;
 	const struct mt_set_member **members = leaking(report->set, &count);
 
-	fprintf(report->out, "\n%s of %s leak%s; the largest\n",
+	fprintf(report->out,
+		mt_report_knows_leaks(report) ? "\n%s of %s leak%s; the largest\n"
+					      : "\n%s of %s may leak%.0s; the largest\n",
 		mt_number_of(processes, count, "process"),
 		mt_number_of(all, mt_set_count(report->set), "recording"), count == 1 ? "s" : "");
 	for (uint32_t i = 0; i < count && i < (report->count ? report->count : LEAKS); i++) {

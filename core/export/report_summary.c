@@ -63,7 +63,8 @@ static void put_peak(char out[MT_METRIC_LEN], const struct mt_report *report,
 	bool all = !mt_report_is_filtered(report);
 
 	mt_report_estimate(out, report, MT_UNIT_BYTES, mt_report_heap_peak(report),
-		mt_info_is_sampled(&mt_report_whole(report)->info),
+		mt_info_is_sampled(&mt_report_whole(report)->info)
+			|| mt_report_whole(report)->info.peak_unsure,
 		mt_metric_samples(report->profile, sum, MT_METRIC_AT_PEAK_SIZE),
 		all ? mt_metric_error(report->profile, sum, MT_METRIC_AT_PEAK_SIZE) : -1);
 }

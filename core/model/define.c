@@ -28,7 +28,9 @@ static uint32_t *node_slot(const struct mt_define *d, const struct mt_profile *p
 static void grow_nodes(struct mt_define *d, const struct mt_profile *p)
 {
 	free(d->nodes);
-	d->node_mask = d->node_mask ? d->node_mask * 2 + 1 : FIRST_MASK;
+	do
+		d->node_mask = d->node_mask ? d->node_mask * 2 + 1 : FIRST_MASK;
+	while (p->node_count >= d->node_mask / 2);
 	d->nodes = mt_alloc(((size_t)d->node_mask + 1) * sizeof *d->nodes);
 	for (uint32_t i = 1; i < p->node_count; i++)
 		*node_slot(d, p, p->nodes[i].parent, p->nodes[i].pc) = i;
@@ -66,7 +68,9 @@ static uint32_t *pc_slot(const struct mt_define *d, const struct mt_profile *p,
 static void grow_pcs(struct mt_define *d, const struct mt_profile *p)
 {
 	free(d->pcs);
-	d->pc_mask = d->pc_mask ? d->pc_mask * 2 + 1 : FIRST_MASK;
+	do
+		d->pc_mask = d->pc_mask ? d->pc_mask * 2 + 1 : FIRST_MASK;
+	while (p->pc_count >= d->pc_mask / 2);
 	d->pcs = mt_alloc(((size_t)d->pc_mask + 1) * sizeof *d->pcs);
 	for (uint32_t i = MT_PC_FIRST; i < p->pc_count; i++)
 		*pc_slot(d, p, &p->pcs[i]) = i;

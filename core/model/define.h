@@ -5,8 +5,8 @@
 
 #include "core/model/profile.h"
 
-/* Zeroed it knows nothing. The profile must get its pcs, nodes and groups through it alone, but for
- * those of mt_profile_init. */
+/* Zeroed it knows nothing. The profile must get its nodes and groups through it alone, but for
+ * those of mt_profile_init; pcs may come past it, where none is to be found again. */
 struct mt_define {
 	uint32_t *nodes, node_mask; /* open addressing: node ids; 0, the root, is nobody's child */
 	uint32_t *pcs, pc_mask;     /* the same: pc ids, none of which is 0 */

@@ -304,6 +304,20 @@ int mt_filter_match_totals(const struct mt_filter *filter, const struct mt_profi
 	return status;
 }
 
+bool mt_filter_asks_totals(const struct mt_filter *filter)
+{
+	static const enum mt_filter_field fields[] = {MT_FILTER_GROUP, MT_FILTER_GROUP_INTERVAL_MIN,
+		MT_FILTER_GROUP_INTERVAL_MAX, MT_FILTER_GROUP_ALLOCATIONS_MIN,
+		MT_FILTER_GROUP_ALLOCATIONS_MAX, MT_FILTER_GROUP_LEAKED_ALLOCATIONS_MIN,
+		MT_FILTER_GROUP_LEAKED_ALLOCATIONS_MAX};
+
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (filter->fields[fields[i]].text)
+			return true;
+	return filter->terms
+		|| filter->fields[MT_FILTER_LIFETIME].value.number == MT_LIFETIME_GROUP_LEAKED;
+}
+
 void mt_filter_leave_totals(struct mt_filter *filter)
 {
 	filter->leaves_totals = true;

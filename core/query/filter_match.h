@@ -24,6 +24,7 @@ int mt_filter_match(struct mt_filter *, const struct mt_profile *, const struct 
  * counts and columns. The other fields do not matter. */
 int mt_filter_match_totals(const struct mt_filter *, const struct mt_profile *, uint8_t *matches,
 	struct mt_err *err);
+bool mt_filter_asks_totals(const struct mt_filter *); /* of groups, as above */
 /* From now on mt_filter_match leaves these out: whoever puts the groups of several recordings
  * together asks them of the sums. */
 void mt_filter_leave_totals(struct mt_filter *);

@@ -153,8 +153,9 @@ void mt_recording_begin_names(struct mt_recording *r)
 	r->names_wait = true;
 }
 
-static bool lacks_names(const struct mt_generation *g)
+bool mt_recording_lacks_names(const struct mt_recording *r)
 {
+	const struct mt_generation *g = &r->now;
 	const struct mt_symbols *s = g->symbols;
 	uint32_t pc = MT_PC_FIRST;
 
@@ -174,7 +175,7 @@ int mt_recording_complete_names(struct mt_recording *r, const struct mt_open_opt
 	struct mt_resolver_options of = resolver_options(r);
 	struct mt_opening o = {.options = options, .what = "looking up names"};
 
-	if (!lacks_names(&r->now))
+	if (!mt_recording_lacks_names(r))
 		return 0;
 	of.memory_max = options->memory_max;
 	struct mt_lookup lookup = {

@@ -54,6 +54,7 @@ void mt_recording_free(struct mt_recording *);
 /* ---- names ---- */
 /* The file's own; false: it has none. err: set where they are damaged, which is as having none. */
 bool mt_recording_read_names(struct mt_recording *, struct mt_err *err);
+bool mt_recording_lacks_names(const struct mt_recording *);
 /* Those that are missing come with updates from now on. */
 void mt_recording_begin_names(struct mt_recording *);
 /* Those that are missing, at once; the progress of the options cannot cancel it. say (may be NULL)

@@ -36,7 +36,7 @@ static struct mt_module place(struct mt_set *s, const struct mt_profile *p,
 	uint64_t size = module->end > module->start ? module->end - module->start : 0;
 	struct mt_module to = *module;
 
-	if (*end > UINT64_MAX / 2 - size) /* the sizes are not true */
+	if (size > UINT64_MAX / 4 || *end > UINT64_MAX / 2) /* the sizes are not true */
 		size = 0;
 	to.start = *end;
 	to.end = *end + size;

@@ -46,6 +46,8 @@ void mt_set_find_axis(struct mt_set_options *set, char *const *paths, uint32_t c
 
 #define THREADS_MOST 8u
 
+enum { INCOMPLETE, DAMAGED, LOSSY, TROUBLES };
+
 /* Each thread opens the next one that nobody has taken; they are added in the order of paths, so
  * that the same paths give the same numbers. */
 struct opening {
@@ -60,9 +62,15 @@ struct opening {
 	struct mt_session_process *processes;
 	uint32_t process_count, unread;
 	struct mt_err first; /* why the first of the unread ones is */
+	struct trouble {
+		uint32_t count;
+		const char *first; /* path */
+	} troubles[TROUBLES];
+	bool own_rules, looked_up;
 };
 
-static struct mt_recording *open_member(const char *path, struct mt_err *err)
+/* *looked_up: names came from the files of this machine. */
+static struct mt_recording *open_member(const char *path, bool *looked_up, struct mt_err *err)
 {
 	const struct mt_open_options quiet = {0};
 	struct mt_recording *r = mt_recording_open(path, &quiet, err);
@@ -70,13 +78,69 @@ static struct mt_recording *open_member(const char *path, struct mt_err *err)
 
 	if (r) {
 		mt_recording_read_names(r, &ignored);
+		*looked_up = mt_recording_lacks_names(r);
 		mt_recording_complete_names(r, &quiet, NULL, &ignored);
 	}
 	return r;
 }
 
-static void add(struct opening *o, uint32_t i, const struct mt_recording *r,
-	const struct mt_err *err)
+static void note(struct trouble *trouble, bool is, const char *path)
+{
+	if (is && !trouble->count++)
+		trouble->first = path;
+}
+
+static void note_troubles(struct opening *o, struct mt_recording *r, const char *path)
+{
+	const struct mt_info *info = &r->now.profile->info;
+	const struct mt_trace_reader *reader = r->now.reader;
+	bool damaged = mt_recording_facts(r).fault
+		|| (reader && mt_trace_reader_damage(reader, NULL)
+			&& !mt_trace_reader_is_cut(reader));
+
+	note(&o->troubles[DAMAGED], damaged, path);
+	note(&o->troubles[INCOMPLETE], !damaged && info->recorder_lost, path);
+	note(&o->troubles[LOSSY], info->lost_events, path);
+	o->own_rules |= r->now.symbols->embedded != MT_EMBEDDED_NONE;
+}
+
+/* "2 of 20 recordings are incomplete …: the first is a.dat; 1 is damaged …"; NULL:
+ * none is any of it. */
+static char *trouble_words(const struct opening *o)
+{
+	static const char *const words[TROUBLES][2] = {
+		[INCOMPLETE] = {"is incomplete (still being recorded, or the recorder was killed)",
+			"are incomplete (still being recorded, or the recorder was killed)"},
+		[DAMAGED] = {"is damaged and was read up to there",
+			"are damaged and were read up to there"},
+		[LOSSY] = {"has lost events, so its totals are too small",
+			"have lost events, so their totals are too small"},
+	};
+	struct mt_buffer text = {0};
+
+	for (int i = 0; i < TROUBLES; i++) {
+		const struct trouble *t = &o->troubles[i];
+
+		if (!t->count)
+			continue;
+		mt_buffer_printf(&text, text.len ? "; %u" : "%u", t->count);
+		if (text.len < 12)
+			mt_buffer_printf(&text, " of %u recordings", o->count);
+		mt_buffer_printf(&text, " %s: %s%s", words[i][t->count > 1],
+			t->count > 1 ? "the first is " : "", t->first);
+	}
+	if (mt_set_columns_dropped(o->set))
+		mt_buffer_printf(&text,
+			"%scolumns that some recordings lack (those of a leak check, for "
+			"example) are left out",
+			text.len ? "; " : "");
+	if (!text.len)
+		return NULL;
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
+}
+
+static void add(struct opening *o, uint32_t i, struct mt_recording *r, const struct mt_err *err)
 {
 	if (!r) {
 		if (!o->unread++)
@@ -91,6 +155,7 @@ static void add(struct opening *o, uint32_t i, const struct mt_recording *r,
 			.symbols = r->now.symbols,
 		});
 	mt_family_describe(&o->processes[o->process_count++], r->now.profile, o->paths[i]);
+	note_troubles(o, r, o->paths[i]);
 }
 
 static void *open_members(void *context)
@@ -103,13 +168,15 @@ static void *open_members(void *context)
 		uint32_t i = o->taken++;
 
 		pthread_mutex_unlock(&o->lock);
-		struct mt_recording *r = open_member(o->paths[i], &err);
+		bool looked_up = false;
+		struct mt_recording *r = open_member(o->paths[i], &looked_up, &err);
 
 		pthread_mutex_lock(&o->lock);
 		while (o->turn != i)
 			pthread_cond_wait(&o->turned, &o->lock);
 		if (!o->cancelled)
 			add(o, i, r, &err);
+		o->looked_up |= looked_up;
 		o->turn++;
 		if (o->options->progress
 			&& o->options->progress(o->options->context, "reading",
@@ -148,7 +215,6 @@ static void describe_all(struct mt_session_process *all, const struct mt_set *se
 	mt_family_describe(all, p, "");
 	all->parent = 0;
 	all->wait_status = -1;
-	all->failed = 0;
 	snprintf(all->command, sizeof all->command, "all %u recordings", mt_set_count(set));
 }
 
@@ -166,7 +232,9 @@ static void conclude(struct mt_set_opened *out, struct opening *o, struct mt_set
 		out->unread = mt_format("%u of %u recordings could not be read: %s", o->unread,
 			o->count, o->first.text);
 	mt_set_take(o->set, &profile, &symbols);
-	if (!o->unread)
+	out->troubles = trouble_words(o);
+	out->own_rules = o->own_rules;
+	if (!o->unread && !out->troubles && !out->own_rules && !o->looked_up)
 		mt_set_summary_write(summary, &profile, &symbols, &out->members);
 	out->recording = mt_recording_of(&profile, &symbols);
 }
@@ -199,6 +267,9 @@ int mt_set_open(struct mt_set_opened *out, char *const *paths, uint32_t count,
 		options->progress(options->context, "reading", -1);
 	if (o.cancelled)
 		mt_fail(err, -ECANCELED, "cancelled");
+	else if (!mt_set_count(o.set) && count > 1)
+		mt_fail(err, o.first.code, "none of the %u recordings can be read; the first: %s",
+			count, o.first.text);
 	else if (!mt_set_count(o.set))
 		*err = o.first;
 	else
@@ -214,5 +285,6 @@ void mt_set_opened_free(struct mt_set_opened *o)
 	mt_recording_free(o->recording);
 	mt_family_free(&o->members);
 	free(o->unread);
+	free(o->troubles);
 	*o = (struct mt_set_opened){0};
 }

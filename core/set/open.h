@@ -14,6 +14,10 @@ struct mt_set_opened {
 	uint32_t count;    /* of recordings */
 	bool from_summary; /* they were not read again */
 	char *unread;      /* a sentence on those that could not be read; NULL: all were */
+	/* the same on those that are incomplete or damaged, or lost events; NULL: none is */
+	char *troubles;
+	/* the program of one has suppressions of its own, which must not act on others */
+	bool own_rules;
 };
 
 /* options: events is ignored. cache: directory of summaries (summary.h); NULL: none. -ECANCELED; or

@@ -13,23 +13,20 @@
 struct mt_set *mt_set_new(const struct mt_set_options *options)
 {
 	struct mt_set *s = mt_alloc(sizeof *s);
-	uint64_t duration = options->end_unix_ns > options->begin_unix_ns
-		? options->end_unix_ns - options->begin_unix_ns
-		: 1;
+	struct mt_profile *p = &s->whole;
 
 	s->options = *options;
-	mt_profile_init(&s->whole);
+	mt_profile_init(p);
 	mt_symbols_init(&s->symbols);
-	while (s->whole.step_ns < UINT64_MAX / 2 / MT_SET_STEPS
-		&& s->whole.step_ns * MT_SET_STEPS < duration)
-		s->whole.step_ns *= 2;
-	s->whole.sample_count = (uint32_t)(duration / s->whole.step_ns) + 1; /* the end is in it */
-	s->whole.sample_capacity = s->whole.sample_count;
-	s->whole.samples = mt_alloc(s->whole.sample_count * sizeof *s->whole.samples);
-	s->matched.samples = mt_alloc(s->whole.sample_count * sizeof *s->matched.samples);
-	s->matched.sample_capacity = s->whole.sample_count;
-	s->whole.info.start_unix_ns = options->begin_unix_ns;
-	s->whole.info.exit_status = -1;
+	p->sample_capacity = MT_SET_STEPS + 1;
+	p->samples = mt_alloc(p->sample_capacity * sizeof *p->samples);
+	s->matched.samples = mt_alloc(p->sample_capacity * sizeof *p->samples);
+	s->matched.sample_capacity = p->sample_capacity;
+	s->matched.step_ns = p->step_ns;
+	if (options->end_unix_ns > options->begin_unix_ns && options->begin_unix_ns)
+		s->wall_ns = options->end_unix_ns - options->begin_unix_ns;
+	mt_set_reach(p, s->wall_ns);
+	p->info.exit_status = -1;
 	return s;
 }
 
@@ -50,6 +47,8 @@ void mt_set_free(struct mt_set *s)
 	free(s->matched.late);
 	free(s->matched.estimates);
 	free(s->matched.samples);
+	for (uint32_t i = 0; i < MT_COLUMNS_MAX; i++)
+		free(s->seen[i]);
 	mt_define_free(&s->define);
 	mt_strings_free(&s->modules);
 	mt_profile_free(&s->whole);
@@ -112,6 +111,11 @@ static uint64_t saturated(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* What the profile's info says of blocks, and of the recording. Peaks and the like are bounds from
  * above. */
 static void add_info(struct mt_info *to, const struct mt_info *from, bool first)
@@ -126,17 +130,20 @@ static void add_info(struct mt_info *to, const struct mt_info *from, bool first)
 	to->stopped |= from->stopped;
 	to->ended = (first || to->ended) && from->ended;
 	to->patched += from->patched;
-	to->peak_rss_bytes = saturated(to->peak_rss_bytes, from->peak_rss_bytes);
+	to->mapped_reserved_bytes =
+		saturated(to->mapped_reserved_bytes, from->mapped_reserved_bytes);
 	if (from->oom_killed && !to->oom_killed) {
 		to->oom_killed = from->oom_killed;
 		to->oom_limit_bytes = from->oom_limit_bytes;
 	}
 	if (from->resolution_ns > to->resolution_ns)
 		to->resolution_ns = from->resolution_ns;
-	to->sample_bytes = to->sample_bytes ? to->sample_bytes : from->sample_bytes;
-	to->sample_every = to->sample_every ? to->sample_every : from->sample_every;
-	to->record_min = to->record_min ? to->record_min : from->record_min;
-	to->record_max = to->record_max ? to->record_max : from->record_max;
+	/* the coarsest, and what is recorded of all */
+	to->sample_bytes = more(to->sample_bytes, from->sample_bytes);
+	to->sample_every = more(to->sample_every, from->sample_every);
+	to->record_min = more(to->record_min, from->record_min);
+	if (from->record_max && (!to->record_max || from->record_max < to->record_max))
+		to->record_max = from->record_max;
 	if (first) {
 		to->usable_rule = from->usable_rule;
 		to->page_bytes = from->page_bytes;
@@ -148,19 +155,15 @@ static void add_info(struct mt_info *to, const struct mt_info *from, bool first)
 	}
 }
 
+/* Members whose blocks are all recorded add no samples: how good an estimate is depends on them
+ * alone. */
 static void add_estimates(struct mt_estimates *to, const struct mt_profile *p, uint32_t group)
 {
-	const struct mt_group *g = &p->groups[group];
-
-	if (group < p->estimate_count) {
-		mt_estimate_fold(&to->allocated, &p->estimates[group].allocated);
-		mt_estimate_fold(&to->live, &p->estimates[group].live);
-		mt_estimate_fold(&to->at_peak, &p->estimates[group].at_peak);
-	} else if (!mt_info_is_sampled(&p->info)) {
-		to->allocated.samples += g->allocated_count;
-		to->live.samples += g->live_count;
-		to->at_peak.samples += g->at_peak_count;
-	}
+	if (group >= p->estimate_count)
+		return;
+	mt_estimate_fold(&to->allocated, &p->estimates[group].allocated);
+	mt_estimate_fold(&to->live, &p->estimates[group].live);
+	mt_estimate_fold(&to->at_peak, &p->estimates[group].at_peak);
 }
 
 /* One for each group that there is. count: how many there are. */
@@ -261,8 +264,23 @@ static void add_value(struct mt_group_column *to, uint32_t id, const struct mt_g
 		to->variances[id] = of->variances[group] + (sums ? to->variances[id] : 0);
 }
 
-/* Before the groups' counters: these say whether a value is the first. What has no rule for several
- * groups is left out. */
+/* Whether this is the first value of the column's group. */
+static bool is_first(struct mt_set *s, uint32_t column, uint32_t group)
+{
+	uint32_t *have = &s->seen_groups[column];
+
+	if (*have < s->whole.group_count) {
+		s->seen[column] = mt_resize(s->seen[column], s->whole.group_count);
+		memset(s->seen[column] + *have, 0, s->whole.group_count - *have);
+		*have = s->whole.group_count;
+	}
+	bool first = !s->seen[column][group];
+
+	s->seen[column][group] = 1;
+	return first;
+}
+
+/* What has no rule for several groups is left out. */
 static void add_columns(struct mt_set *s, const struct mt_profile *p, const struct mt_set_ids *ids)
 {
 	struct mt_profile *to = &s->whole;
@@ -279,7 +297,8 @@ static void add_columns(struct mt_set *s, const struct mt_profile *p, const stru
 		for (uint32_t g = 0; g < of->count && g < p->group_count; g++)
 			if (ids->groups[g] != MT_NO_GROUP)
 				add_value(column, ids->groups[g], of, g,
-					!to->groups[ids->groups[g]].allocated_count);
+					is_first(s, (uint32_t)(column - to->columns),
+						ids->groups[g]));
 	}
 }
 
@@ -373,14 +392,22 @@ static void follow_groups(struct mt_set *s)
 		m->groups[m->group_count].node = s->whole.groups[m->group_count].node;
 }
 
+/* What it allocated meanwhile nobody knows. */
+static bool is_paused_throughout(const struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->log_count && !p->info.allocations; i++)
+		if (p->log[i].type == MT_LOG_PAUSE)
+			return true;
+	return false;
+}
+
 static void add_matched(struct mt_set *s, const struct mt_set_part *part,
 	const struct mt_set_ids *ids, uint64_t offset_ns, struct mt_set_member *m)
 {
 	struct mt_profile *to = &s->matched;
 
 	follow_groups(s);
-	to->step_ns = s->whole.step_ns;
-	to->sample_count = s->whole.sample_count;
+	mt_set_reach(to, s->wall_ns);
 	add_info(&to->info, &part->matched->info, s->count == 1);
 	m->groups = add_groups(to, part->matched, ids, offset_ns);
 	add_late(to, &s->matched_late, part->matched, ids);
@@ -390,11 +417,20 @@ static void add_matched(struct mt_set *s, const struct mt_set_part *part,
 void mt_set_add(struct mt_set *s, const struct mt_set_part *part)
 {
 	const struct mt_profile *p = part->whole;
-	uint64_t begin = s->options.begin_unix_ns, start = p->info.start_unix_ns;
+	uint64_t start = p->info.start_unix_ns;
+
+	if (!s->options.begin_unix_ns)
+		s->options.begin_unix_ns = start;
+	uint64_t begin = s->options.begin_unix_ns;
 	uint64_t offset_ns = start > begin ? start - begin : 0;
 	struct mt_set_member *m = new_member(s, part);
 	struct mt_set_ids ids;
 
+	s->wall_ns = more(s->wall_ns, saturated(offset_ns, p->info.wall_ns));
+	mt_set_reach(&s->whole, s->wall_ns);
+	s->empty += is_paused_throughout(p);
+	if (p->info.lossy_ns)
+		s->lossy_ns = more(s->lossy_ns, saturated(offset_ns, p->info.lossy_ns));
 	mt_set_define(s, part, s->options.stacks == MT_SET_STACKS ? 0 : process_pc(s, m), &ids);
 	add_columns(s, p, &ids);
 	add_info(&s->whole.info, &p->info, s->count == 1);
@@ -414,23 +450,31 @@ void mt_set_add(struct mt_set *s, const struct mt_set_part *part)
 	mt_set_ids_free(&ids);
 }
 
-/* The most that lived in one step, if that is less than what each had at its own peak. */
+/* The most that lived in one step, if that is less than what each had at its own peak, but never
+ * less than what one alone had; and the most that was resident. */
 static void bound_peak(struct mt_set *s, struct mt_profile *p)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, most_ns = 0;
 
-	for (uint32_t i = 0; i < p->sample_count; i++)
-		if (p->samples[i].max_bytes > most) {
-			most = p->samples[i].max_bytes;
-			p->info.peak_ns = i * p->step_ns;
+	for (uint32_t i = 0; i < p->sample_count; i++) {
+		const struct mt_sample *sample = &p->samples[i];
+
+		if (sample->max_bytes > most) {
+			most = sample->max_bytes;
+			most_ns = i * p->step_ns;
 		}
-	if (most && most < p->info.peak_bytes)
+		if (sample->memory.rss_bytes > p->info.peak_rss_bytes) {
+			p->info.peak_rss_bytes = sample->memory.rss_bytes;
+			p->info.peak_rss_ns = i * p->step_ns;
+		}
+	}
+	p->info.peak_ns = most_ns;
+	if (most >= s->peak_least && most < p->info.peak_bytes)
 		p->info.peak_bytes = most;
 	p->info.peak_unsure |= s->count > 1;
-	p->info.wall_ns = s->options.end_unix_ns > s->options.begin_unix_ns
-		? s->options.end_unix_ns - s->options.begin_unix_ns
-		: 0;
-	p->info.lossy_ns = 0; /* each group says for itself whether it is doubtful */
+	p->info.wall_ns = s->wall_ns;
+	p->info.lossy_ns = s->lossy_ns;
+	p->info.start_unix_ns = s->options.begin_unix_ns;
 }
 
 /* All but the counters of the matched profile is the whole one's. */
@@ -440,7 +484,6 @@ static void complete_matched(struct mt_set *s)
 
 	s->matched = s->whole;
 	s->matched.info = own.info;
-	s->matched.info.start_unix_ns = s->whole.info.start_unix_ns;
 	s->matched.info.exit_status = -1;
 	s->matched.groups = own.groups;
 	s->matched.group_capacity = own.group_capacity;
@@ -478,6 +521,7 @@ void mt_set_keep(struct mt_set *s, const uint8_t *keep)
 
 	p->info.allocated_bytes = p->info.allocations = p->info.frees = p->info.reallocations = 0;
 	p->info.leaked_count = p->info.leaked_bytes = p->info.temporary_count = 0;
+	s->kept = true;
 	for (uint32_t i = 0; i < p->group_count; i++) {
 		struct mt_group *g = &p->groups[i];
 
@@ -496,6 +540,16 @@ void mt_set_keep(struct mt_set *s, const uint8_t *keep)
 uint64_t mt_set_peak_least(const struct mt_set *s)
 {
 	return s->peak_least;
+}
+
+uint32_t mt_set_empty(const struct mt_set *s)
+{
+	return s->empty;
+}
+
+bool mt_set_knows_members(const struct mt_set *s)
+{
+	return !s->kept;
 }
 
 bool mt_set_is_leak_checked(const struct mt_set *s)

@@ -23,7 +23,8 @@ struct mt_set_part {
 };
 
 struct mt_set_options {
-	/* the time axis, from the start of the first recording to the end of the last one */
+	/* the time axis, from the start of the first recording to the end of the last one, as
+	 * far as that is known before they are added; 0: not */
 	uint64_t begin_unix_ns, end_unix_ns;
 	bool filtered; /* what matched is not the whole */
 	enum mt_set_stacks {
@@ -43,6 +44,9 @@ void mt_set_finish(struct mt_set *);
 void mt_set_keep(struct mt_set *, const uint8_t *keep);
 /* What lies below the peak of what matched for certain: the highest of its members'. */
 uint64_t mt_set_peak_least(const struct mt_set *);
+uint32_t mt_set_empty(const struct mt_set *); /* members that were paused throughout */
+/* Whether what its members leaked is what the set leaks. */
+bool mt_set_knows_members(const struct mt_set *);
 /* Whether each member has a leak check of its end. */
 bool mt_set_is_leak_checked(const struct mt_set *);
 /* Columns that some members have, and not all, so that they have no sum. */

@@ -2,6 +2,7 @@
 
 #include "core/base/cache_directory.h"
 #include "core/model/load.h"
+#include "core/query/query.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -137,6 +138,8 @@ static bool decode(const struct mt_buffer *block, const struct mt_set_summary *s
 
 	for (uint32_t i = 0; i < head.groups; i++)
 		memcpy(&p->groups[i].flags, flags + i * sizeof(uint32_t), sizeof(uint32_t));
+	for (uint32_t i = 0; i < head.groups; i++)
+		p->groups[i].flags &= MT_GROUP_ESTIMATED | MT_GROUP_SUMMED;
 	items = mt_alloc(((size_t)head.processes + 1) * sizeof *items);
 	memcpy(items, flags + (size_t)head.groups * sizeof(uint32_t),
 		head.processes * sizeof *items);

@@ -1,4 +1,4 @@
-/* Samples of several recordings on one axis of time. */
+/* Samples of several recordings on one axis of time. A recording has nothing behind its end. */
 #include "core/set/parts.h"
 
 /* The sample in which an instant lies; behind the last one: the last. */
@@ -19,7 +19,7 @@ static void add_memory(struct mt_memory *to, const struct mt_memory *from)
 /* What lived at the end of each step, and the most within it. */
 static void lay_levels(struct mt_profile *set, const struct mt_profile *part, uint64_t offset_ns)
 {
-	uint64_t end = part->info.wall_ns;
+	uint64_t end = part->info.wall_ns; /* what it had then is gone with it if it is the end */
 	bool ends = mt_info_is_whole(&part->info);
 
 	for (uint32_t i = 0; i < set->sample_count; i++) {
@@ -27,7 +27,7 @@ static void lay_levels(struct mt_profile *set, const struct mt_profile *part, ui
 		uint64_t begin_ns = i * set->step_ns, end_ns = begin_ns + set->step_ns;
 		uint64_t from = begin_ns > offset_ns ? begin_ns - offset_ns : 0, most = 0;
 
-		if (end_ns <= offset_ns || (ends && from > end))
+		if (end_ns <= offset_ns || from > end)
 			continue;
 		uint64_t last = end_ns - offset_ns - 1;
 
@@ -57,6 +57,31 @@ static void lay_rates(struct mt_profile *set, const struct mt_profile *part, uin
 		to->allocations += part->samples[i].allocations;
 		to->frees += part->samples[i].frees;
 	}
+}
+
+void mt_set_reach(struct mt_profile *p, uint64_t ns)
+{
+	while (ns / p->step_ns >= MT_SET_STEPS && p->step_ns < UINT64_MAX / 4) {
+		for (uint32_t i = 0; i < p->sample_count; i += 2) {
+			struct mt_sample a = p->samples[i], b = p->samples[i];
+
+			if (i + 1 < p->sample_count) {
+				b = p->samples[i + 1];
+				b.allocations += a.allocations;
+				b.frees += a.frees;
+				b.max_bytes = a.max_bytes > b.max_bytes ? a.max_bytes : b.max_bytes;
+			}
+			p->samples[i / 2] = b;
+		}
+		uint32_t count = (p->sample_count + 1) / 2;
+
+		for (uint32_t i = count; i < p->sample_count; i++)
+			p->samples[i] = (struct mt_sample){0};
+		p->sample_count = count;
+		p->step_ns *= 2;
+	}
+	if (ns / p->step_ns < MT_SET_STEPS && ns / p->step_ns >= p->sample_count)
+		p->sample_count = (uint32_t)(ns / p->step_ns) + 1;
 }
 
 void mt_set_lay(struct mt_profile *set, const struct mt_profile *part, uint64_t offset_ns)

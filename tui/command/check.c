@@ -107,30 +107,35 @@ static int judge_images(struct mt_check_images *images, const struct mt_argument
 
 /* Of several recordings, those that others take with them, as what their process ran before, are no
  * members themselves. Returns how many are left. */
-static int leave_out_images(char **paths, const struct mt_arguments *arguments)
+static int leave_out_images(char **paths, int count, bool this_image)
 {
-	int count = 0;
+	bool *is_image = mt_alloc((size_t)count * sizeof *is_image);
+	int kept = 0;
 
-	for (int i = 0; i < arguments->operand_count; i++) {
-		char *last = mt_before_name(arguments->operands[i]);
-		bool is_image = false;
+	for (int i = 0; i < count && !this_image; i++) {
+		char *last = mt_before_name(paths[i]);
 
-		for (int j = 0; j < arguments->operand_count && !arguments->check.this_image; j++)
-			is_image |= j != i && strcmp(arguments->operands[i], last) != 0
-				&& !strcmp(arguments->operands[j], last);
-		if (!is_image)
-			paths[count++] = arguments->operands[i];
+		for (int j = 0; j < count && strcmp(paths[i], last) != 0; j++)
+			is_image[i] |= !strcmp(paths[j], last);
 		free(last);
 	}
-	return count;
+	for (int i = 0; i < count; i++)
+		if (!is_image[i])
+			paths[kept++] = paths[i];
+	free(is_image);
+	return kept;
 }
 
 static int load(const struct mt_arguments *arguments, struct mt_opened *opened, struct mt_err *err)
 {
 	if (arguments->operand_count == 1 && !arguments->processes.count)
 		return mt_opened_load(opened, arguments, arguments->operands[0], true, err);
-	char **paths = mt_alloc((size_t)arguments->operand_count * sizeof *paths);
-	int count = leave_out_images(paths, arguments);
+	int count = arguments->operand_count;
+	char **paths = mt_command_choose_processes(arguments, arguments->operands, &count, err);
+
+	if (!paths)
+		return err->code;
+	count = leave_out_images(paths, count, arguments->check.this_image);
 	int status = mt_opened_load_set(opened, arguments, paths, count, true, err);
 
 	free(paths);
@@ -206,7 +211,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
-	own.names_suppressed = true;
+	own.names_suppressed = own.each_member = true;
 	own.count = arguments->top;
 	own.history = arguments->check.limits[MT_CHECK_PEAK].given
 		|| arguments->check.limits[MT_CHECK_ALLOCATIONS].given;

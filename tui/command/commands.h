@@ -98,8 +98,11 @@ struct mt_opened {
 	struct mt_set *set; /* several recordings; NULL: one */
 	struct mt_generation set_now;
 	struct mt_facts set_facts;
-	char *set_paths; /* for a person who is to type them */
-	int set_status;  /* 1: some member was not read, or --strict refuses one */
+	char *set_paths;     /* for a person who is to type them */
+	uint32_t set_unread; /* of its members */
+	uint64_t set_unanswered_ns;
+	bool set_answers; /* some member has what the filter names */
+	int set_status;   /* 1: some member was not read, or --strict refuses one */
 	struct mt_report report;
 };
 /* symbols: whether names are wanted in any case. To be freed after an error too. */

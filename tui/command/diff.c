@@ -72,7 +72,7 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 			"extra argument '%.100s'; put '--' between the traces of the first side "
 			"and those of the second: memtui diff a*.dat -- b*.dat",
 			arguments->operands[2]);
-	if (first > 1 && first == arguments->operand_count)
+	if (arguments->program_at > 1 && first == arguments->operand_count)
 		return mt_fail(err, -EINVAL, "missing the traces of the second side, behind '--'");
 	if (arguments->operand_count >= 2 && check_group(arguments, err) < 0)
 		return -EINVAL;
@@ -102,7 +102,11 @@ static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *
 
 	mt_filter_allow_absent(a->filter, false);
 	mt_filter_allow_absent(b->filter, false);
-	int status = mt_filter_compile(&bounds, a->filter, a->now->profile, NULL);
+	int status = 0;
+
+	if (a->set || b->set || !a->recording || !b->recording || a->set_paths || b->set_paths)
+		return 0; /* each member was asked */
+	status = mt_filter_compile(&bounds, a->filter, a->now->profile, NULL);
 
 	if (status < 0)
 		status = mt_filter_compile(&bounds, b->filter, b->now->profile, err);
@@ -129,7 +133,7 @@ static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, c
 static int load_side(struct mt_opened *o, const struct mt_arguments *arguments, int at, int count,
 	struct mt_err *err)
 {
-	return count == 1
+	return count == 1 && !arguments->processes.count
 		? mt_opened_load(o, arguments, arguments->operands[at], true, err)
 		: mt_opened_load_set(o, arguments, arguments->operands + at, count, true, err);
 }
@@ -160,9 +164,13 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (status >= 0)
 		status = mt_command_finish(arguments, err);
 	if (status >= 0)
-		mt_opened_say_suppressed(&a, &before, instants ? NULL : arguments->operands[0]);
+		mt_opened_say_suppressed(&a, &before,
+			instants              ? NULL
+				: a.set_paths ? a.set_paths
+					      : arguments->operands[0]);
 	if (status >= 0 && !instants) {
-		mt_opened_say_suppressed(&b, &after, arguments->operands[first]);
+		mt_opened_say_suppressed(&b, &after,
+			b.set_paths ? b.set_paths : arguments->operands[first]);
 		say_nameless(&a, &b,
 			(char *[]){arguments->operands[0], arguments->operands[first]});
 	}

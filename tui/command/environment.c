@@ -32,7 +32,8 @@ static const struct mt_variable variables[] = {
 		"the program handles it itself"},
 	{"MEMTUI_CACHE", "DIR", NULL,
 		"directory in which memtui keeps the function names of large files for the "
-		"next recording, and what 'memtui open' read of many traces (default: $XDG_CACHE_HOME/memtui, else ~/.cache/memtui); "
+		"next recording, and what 'memtui open' read of many traces (default: "
+		"$XDG_CACHE_HOME/memtui, else ~/.cache/memtui); "
 		"empty: keep none, like --no-cache. Only memtui reads it, not the library"},
 	{"MEMTUI_TRIAGE", "FILE", NULL,
 		"file for judgements and notes about leaks, like --triage (default: "

@@ -144,6 +144,7 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.suppressions = o->rules,
 		.suppressed = o->judged || (o->set && o->rules) ? &o->suppressed : NULL,
 		.set = o->set,
+		.unread = o->set_unread,
 		.check = &arguments->check,
 		.columns = (uint32_t)arguments->columns,
 	};
@@ -317,9 +318,9 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *arguments,
 	const char *path, int status)
 {
-	if (status < 0 || (!arguments->strict && !o->set))
+	if (status < 0 || (!arguments->strict && !o->set && !o->set_status))
 		return status;
-	if (o->set)
+	if (o->set || o->set_status)
 		return status ? status : o->set_status;
 	struct mt_facts facts = mt_recording_facts(o->recording);
 

@@ -49,6 +49,8 @@ struct mt_arguments {
 	/* of_set: the recording is one of several, and totals are asked of their sums; of_rows:
 	 * with --by process, one row for each */
 	bool of_set, of_rows, together;
+	bool absent_in_set;  /* the same of all that a set has */
+	bool each_member;    /* the members of a set are to be known, too */
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
 	 * without what is suppressed; names_suppressed: its output says how much that is */

@@ -2,6 +2,7 @@
  * other (doc/sets.md). */
 #include "core/query/filter_match.h"
 #include "tui/command/commands.h"
+#include "tui/command/environment.h"
 
 #include "core/base/proc.h"
 #include "core/export/number.h"
@@ -39,7 +40,7 @@ static void find_axis(struct mt_set_options *set, char *const *paths, int count)
 /* ---- which of them ---- */
 
 /* Of a process that runs, or a trace that is not loaded yet. */
-static bool name_of(const char *path, char name[256], uint32_t *pid)
+static bool find_name(const char *path, char name[256], uint32_t *pid)
 {
 	struct mt_err ignored = {0};
 	pid_t process;
@@ -90,10 +91,15 @@ char **mt_command_choose_processes(const struct mt_arguments *arguments, char *c
 		char name[256];
 		uint32_t pid;
 
-		if (wanted->count && name_of(paths[i], name, &pid)) {
+		if (wanted->count && find_name(paths[i], name, &pid)) {
 			mt_strings_add(&names, name);
 			if (!is_chosen(wanted, name, pid))
 				continue;
+		} else if (wanted->count) {
+			mt_command_say("%s: left out, since what it is of is known only when it "
+				       "is read",
+				paths[i]);
+			continue;
 		}
 		chosen[kept++] = paths[i];
 	}
@@ -103,7 +109,7 @@ char **mt_command_choose_processes(const struct mt_arguments *arguments, char *c
 		for (uint32_t i = 1; i < names.count && i <= NAMES_SAID; i++)
 			mt_buffer_printf(&list, "%s%s", i > 1 ? ", " : "",
 				mt_strings_get(&names, i));
-		mt_fail(err, -ESRCH, "--process: no recording is of '%s'; there are %s%s",
+		mt_fail(err, -ESRCH, "--process: no recording of '%s'; the programs are: %s%s",
 			wanted->items[0], (const char *)list.data,
 			names.count > NAMES_SAID + 1 ? " and others" : "");
 		mt_buffer_free(&list);
@@ -129,6 +135,18 @@ static void add_suppressed(struct mt_suppressed *to, const struct mt_suppressed 
 	to->undecided_bytes += from->undecided_bytes;
 }
 
+/* A thread or marker that the filter names. */
+static bool names_are_there(struct mt_opened *member)
+{
+	struct mt_filter_bounds bounds = {0};
+
+	mt_filter_allow_absent(member->filter, false);
+	bool there = mt_filter_compile(&bounds, member->filter, member->now->profile, NULL) >= 0;
+
+	mt_filter_bounds_free(&bounds);
+	return there;
+}
+
 static int add_member(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
 	bool symbols, struct mt_err *err)
 {
@@ -144,6 +162,9 @@ static int add_member(struct mt_opened *o, const struct mt_arguments *arguments,
 				.symbols = symbols ? member.now->symbols : NULL,
 			});
 		add_suppressed(&o->suppressed, &member.suppressed);
+		o->set_answers |= names_are_there(&member);
+		if (member.matched.unanswered_ns > o->set_unanswered_ns)
+			o->set_unanswered_ns = member.matched.unanswered_ns;
 		o->set_facts.running |= member.report.facts.running;
 		o->set_facts.damaged |= member.report.facts.damaged;
 		o->set_status |= mt_opened_verdict(&member, arguments, path, 0);
@@ -173,10 +194,14 @@ static int add_members(struct mt_opened *o, const struct mt_arguments *arguments
 			mt_command_say("%s", one.text);
 		said = one;
 		o->set_status = 1;
+		o->set_unread++;
 	}
-	return mt_set_count(o->set)
-		? 0
-		: mt_fail(err, -ENODATA, "none of the recordings could be read");
+	if (!mt_set_count(o->set))
+		return mt_fail(err, -ENODATA, "none of the recordings could be read");
+	if (!o->set_answers && !arguments->absent_in_set)
+		return mt_fail(err, -EINVAL,
+			"none of the recordings has the thread or marker that the filter names");
+	return 0;
 }
 
 /* ---- the filter ---- */
@@ -197,13 +222,12 @@ static int keep_totals(struct mt_opened *o, bool history, struct mt_err *err)
 
 	memset(keep, 1, (size_t)whole->group_count + 1);
 	int status = mt_filter_match_totals(o->filter, whole, keep, err);
-	bool all = status >= 0 && !memchr(keep, 0, whole->group_count);
 
-	if (status >= 0 && !all && history)
+	if (status >= 0 && mt_filter_asks_totals(o->filter) && history)
 		status = mt_fail(err, -EINVAL,
 			"a filter by the totals of groups cannot be asked of several recordings "
-			"over time; ask each recording by itself");
-	else if (status >= 0 && !all)
+			"over time, or of their processes; ask each recording by itself");
+	else if (status >= 0 && memchr(keep, 0, whole->group_count))
 		mt_set_keep(o->set, keep);
 	free(keep);
 	return status;
@@ -243,6 +267,7 @@ static void take_all(struct mt_opened *o)
 		.to_ns = matched->info.wall_ns,
 		.heap_peak_bytes = mt_set_whole(o->set)->info.peak_bytes,
 		.heap_peak_ns = mt_set_whole(o->set)->info.peak_ns,
+		.unanswered_ns = o->set_unanswered_ns,
 	};
 }
 
@@ -257,12 +282,14 @@ static int match_set(struct mt_opened *o, const struct mt_arguments *arguments, 
 	o->source = (struct mt_source){.profile = o->now->profile, .symbols = o->now->symbols};
 	mt_wrappers_judge(o->wrappers, mt_set_symbols(o->set));
 	if (mt_set_columns_dropped(o->set))
-		mt_command_say("not all of the recordings have the same columns (a leak check, for "
-			       "example): those that some lack are left out");
+		mt_command_say(
+			"columns that some of the recordings lack (those of a leak check, for "
+			"example) are left out");
 	int status = mt_opened_reread_filter(o, arguments, err);
 
 	if (status >= 0 && by_members)
-		status = keep_totals(o, arguments->history, err);
+		status = keep_totals(o,
+			arguments->history || stacks_of(arguments) == MT_SET_PROCESSES, err);
 	if (status >= 0 && !by_members && mt_filter_active(o->filter))
 		return mt_match(&o->matched, &o->source, o->filter, 0, err);
 	if (status >= 0)
@@ -287,11 +314,12 @@ static int load_chosen(struct mt_opened *o, const struct mt_arguments *arguments
 	 * each member. */
 	bool active = mt_filter_active(o->filter);
 	bool by_members = active
-		&& (mt_filter_needs(o->filter) || arguments->history
+		&& (mt_filter_needs(o->filter) || arguments->history || arguments->each_member
 			|| options.stacks == MT_SET_PROCESSES);
 
 	options.filtered = by_members;
 	member.of_set = member.absent_allowed = true;
+	member.absent_in_set = arguments->absent_allowed;
 	member.sort_name = NULL;
 	member.names_suppressed = true;
 	if (!by_members)
@@ -306,16 +334,76 @@ static int load_chosen(struct mt_opened *o, const struct mt_arguments *arguments
 	return status < 0 ? status : mt_opened_conclude(o, arguments, err);
 }
 
+/* ---- at once ---- */
+
+/* Whether nothing is asked of a member that the set could not be asked. */
+static bool is_simple(const struct mt_arguments *arguments, char *const *paths, int count)
+{
+	pid_t pid;
+
+	if (arguments->each_member || arguments->strict || arguments->events
+		|| stacks_of(arguments) == MT_SET_PROCESSES)
+		return false;
+	for (int i = 0; i < count; i++)
+		if (!strcmp(paths[i], "-") || mt_command_is_process(paths[i], &pid))
+			return false;
+	return true;
+}
+
+/* As a screen opens them: several at a time, or from their summary. 1: that is not enough, since
+ * the filter or suppressions have to be asked of each member. */
+static int load_at_once(struct mt_opened *o, const struct mt_arguments *arguments,
+	char *const *paths, int count, struct mt_err *err)
+{
+	const struct mt_open_options wanted = {.progress = mt_command_tell};
+	struct mt_set_opened set = {0};
+	bool each, judged;
+	int status = mt_opened_read_filter(o, arguments, err);
+
+	if (status < 0)
+		return status;
+	each = mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
+	judged = o->rules;
+	mt_opened_free(o);
+	*o = (struct mt_opened){0};
+	if (each)
+		return 1;
+	char *cache = mt_environment_cache();
+
+	status = mt_set_open(&set, paths, (uint32_t)count, stacks_of(arguments), cache, &wanted,
+		err);
+	free(cache);
+	if (status < 0 || (set.own_rules && judged)) {
+		mt_set_opened_free(&set);
+		return status < 0 ? status : 1;
+	}
+	if (set.unread)
+		mt_command_say("%s", set.unread);
+	if (set.troubles)
+		mt_command_say("%s", set.troubles);
+	status = mt_opened_take(o, arguments, set.recording, err);
+	o->set_status = set.unread != NULL;
+	o->set_paths = paths_text(paths, count);
+	o->report.path = o->set_paths;
+	set.recording = NULL;
+	mt_set_opened_free(&set);
+	return status;
+}
+
 int mt_opened_load_set(struct mt_opened *o, const struct mt_arguments *arguments,
 	char *const *paths, int count, bool symbols, struct mt_err *err)
 {
 	char **chosen = mt_command_choose_processes(arguments, paths, &count, err);
 
-	if (!chosen) {
-		*o = (struct mt_opened){0};
+	*o = (struct mt_opened){0};
+	if (!chosen)
 		return err->code;
-	}
-	int status = load_chosen(o, arguments, chosen, count, symbols, err);
+	int status = is_simple(arguments, chosen, count)
+		? load_at_once(o, arguments, chosen, count, err)
+		: 1;
+
+	if (status == 1)
+		status = load_chosen(o, arguments, chosen, count, symbols, err);
 
 	free(chosen);
 	return status;

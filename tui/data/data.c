@@ -59,6 +59,7 @@ void mt_data_free(struct mt_data *d)
 	mt_recording_free(d->recording);
 	mt_family_free(&d->members);
 	free(d->unread);
+	free(d->troubles);
 }
 
 static void outdate_tree(struct mt_data *d)
@@ -128,6 +129,7 @@ int mt_data_open_set(struct mt_data *d, char *const *paths, uint32_t count,
 	d->command = set_words(&set);
 	d->members = set.members;
 	d->unread = set.unread;
+	d->troubles = set.troubles;
 	mt_data_begin_filters(d);
 	return 0;
 }

@@ -66,7 +66,7 @@ struct mt_data {
 	struct mt_layers layers;
 	struct mt_suspect suspect;
 	struct mt_family members;     /* of a set of recordings; empty: it is one */
-	char *unread;                 /* which of them could not be read; NULL: all were */
+	char *unread, *troubles;      /* as of mt_set_opened */
 	struct mt_verdicts *verdicts; /* of a leak check on the screen (lost.h); NULL: none */
 	struct mt_history_worker
 		*history_worker; /* goes over the events for it; NULL: there are none */

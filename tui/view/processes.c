@@ -310,7 +310,8 @@ static void open_selected(struct mt_app *app)
 		mt_switch_to(app, 0, "", "all recordings");
 	else if (app->data.recording->import)
 		mt_app_say(app, "a stand-alone recording contains only one process");
-	else if (!live && app->home && (pid_t)home->whole->info.pid == p->pid && !p->followed)
+	else if (!live && app->home && home->client && (pid_t)home->whole->info.pid == p->pid
+		&& !p->followed)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
 	else if (!p->recorded)
 		mt_app_say(app, "process %d was not recorded: it has no data to show", (int)p->pid);

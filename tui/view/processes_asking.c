@@ -92,7 +92,7 @@ static int ask(struct mt_job *job, void *context, struct mt_err *err)
 
 bool mt_processes_is_all(const struct mt_app *app, const struct mt_session_process *p)
 {
-	return !p->pid && mt_app_home(app)->members.count;
+	return !p->pid && !*p->trace_path && mt_app_home(app)->members.count;
 }
 
 bool mt_processes_is_shown(struct mt_app *app, const struct mt_session_process *p)

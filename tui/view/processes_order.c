@@ -25,7 +25,7 @@ uint64_t mt_processes_identity(const struct mt_session_process *p)
 	uint64_t hash = (uint64_t)p->pid << 32 ^ p->start_unix_ns;
 
 	/* images of one process may begin at one time */
-	for (const char *c = p->followed ? p->trace_path : ""; *c; c++)
+	for (const char *c = p->followed || !p->pid ? p->trace_path : ""; *c; c++)
 		hash = hash * 31 + (unsigned char)*c;
 	return hash;
 }
