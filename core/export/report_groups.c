@@ -253,7 +253,7 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 			mt_rows_get(&rows, report->profile, mt_report_whole(report),
 				report->symbols, &selection, report->by, report->sort,
 				report->ascending);
-		if (report->by == MT_ROWS_BY_PROCESS)
+		if (report->by == MT_ROWS_BY_PROCESS && report->set)
 			count_groups(&rows, report->set);
 		if (status >= 0)
 			mt_report_rows(report, &rows);
