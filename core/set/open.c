@@ -5,6 +5,7 @@
 #include "core/model/load.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +56,11 @@ struct opening {
 	uint32_t count;
 	const struct mt_open_options *options;
 	struct mt_set *set;
-	pthread_mutex_t lock; /* of all below; the set is changed under it */
+	_Atomic uint32_t taken;
+	_Atomic bool cancelled;
+	pthread_mutex_t lock; /* of all below, and of the set */
 	pthread_cond_t turned;
-	uint32_t taken, turn;
-	bool cancelled;
+	uint32_t turn;
 	struct mt_session_process *processes;
 	uint32_t process_count, unread;
 	struct mt_err first; /* why the first of the unread ones is */
@@ -158,36 +160,32 @@ static void add(struct opening *o, uint32_t i, struct mt_recording *r, const str
 	note_troubles(o, r, o->paths[i]);
 }
 
+/* Adding is what is done one after another; who opens does not wait for who adds. */
 static void *open_members(void *context)
 {
 	struct opening *o = context;
+	uint32_t i;
 
-	pthread_mutex_lock(&o->lock);
-	while (!o->cancelled && o->taken < o->count) {
+	while (!atomic_load(&o->cancelled) && (i = atomic_fetch_add(&o->taken, 1)) < o->count) {
 		struct mt_err err = {0};
-		uint32_t i = o->taken++;
-
-		pthread_mutex_unlock(&o->lock);
 		bool looked_up = false;
 		struct mt_recording *r = open_member(o->paths[i], &looked_up, &err);
 
 		pthread_mutex_lock(&o->lock);
 		while (o->turn != i)
 			pthread_cond_wait(&o->turned, &o->lock);
-		if (!o->cancelled)
+		if (!atomic_load(&o->cancelled))
 			add(o, i, r, &err);
 		o->looked_up |= looked_up;
 		o->turn++;
 		if (o->options->progress
 			&& o->options->progress(o->options->context, "reading",
 				(double)o->turn / o->count))
-			o->cancelled = true;
+			atomic_store(&o->cancelled, true);
 		pthread_cond_broadcast(&o->turned);
 		pthread_mutex_unlock(&o->lock);
 		mt_recording_free(r);
-		pthread_mutex_lock(&o->lock);
 	}
-	pthread_mutex_unlock(&o->lock);
 	return NULL;
 }
 

@@ -264,6 +264,17 @@ const struct mt_command mt_command_check = {
 		"and allocations. memtui ignores the kind of leak in valgrind's files "
 		"(match-leak-kinds), except none: it does not check whether a block is still "
 		"reachable.",
+	.details =
+		"Several traces, such as those of all processes of a test run, are judged "
+		"together: limits are on the sums of what all leak and allocate, and the "
+		"processes that leak most are named. The processes may have had the most bytes "
+		"at different moments, so the peak is only known to be at least the highest of "
+		"theirs and at most the value that is shown; a limit between the two is UNKNOWN. A "
+		"recording that cannot be read makes every limit UNKNOWN. What a process ran "
+		"before it executed another program is found beside its trace, and does not "
+		"count twice if it is given, too. In JSON, 'recordings' is their number, 'unread' "
+		"the number of those that could not be read, and 'processes' has those that leak: "
+		"pid, name, trace, leaked_size, leaked_count.",
 	.examples = "memtui check memtui.dat\tfail on any leak\nmemtui check --max-leaked 1M "
 		    "--max-peak 64M memtui.dat\tlimit leaks and peak\nmemtui check "
 		    "--suppressions known.supp memtui.dat\tfail on any new leak\nmemtui check "

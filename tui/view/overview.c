@@ -44,7 +44,11 @@ static int put_numbers(char *text, size_t size, const struct mt_app *app, bool b
 	uint64_t known = mt_triage_suppressed_bytes(app, p);
 	char suppressed[40] = "", now[17], peak[17], when[16], blocks[17], allocations[17],
 	     frees[17];
-	const char *moment = brief ? "" : app->data.live ? "now " : "at the end ";
+	bool set = app->data.members.count; /* of each process at its own end */
+	const char *moment = brief ? ""
+		: app->data.live   ? "now "
+		: set              ? "at each end "
+				   : "at the end ";
 
 	if (known) {
 		mt_number_size(now, known);
@@ -58,9 +62,11 @@ static int put_numbers(char *text, size_t size, const struct mt_app *app, bool b
 	mt_data_sum(frees, p, rate(p, app->data.live, true), MT_UNIT_COUNT);
 	return snprintf(text, size,
 		"%s %s%s%s   peak %s%s at %s   %sblocks %s   allocs/s %s   frees/s %s",
-		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, suppressed,
-		info->peak_unsure && *peak != '~' ? "~" : "", peak, when, brief ? "" : "live ",
-		blocks, allocations, frees);
+		mt_data_is_matched(&app->data) ? "filtered"
+			: set                  ? "not freed"
+					       : "heap",
+		moment, now, suppressed, info->peak_unsure && *peak != '~' ? "~" : "", peak, when,
+		brief ? "" : "live ", blocks, allocations, frees);
 }
 
 /* What has room; the last figures have not where it is narrow. */
