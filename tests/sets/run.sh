@@ -130,6 +130,10 @@ refused() { # NAME STATUS PATTERN COMMAND...
 	say "$name" "$(is $? "$status")$(grep -q "$pattern" err || tail -n 2 err)"
 }
 
+one=$("$memtui" groups --format json t.dat ./t.dat t.dat.exec0 2>err | value 'sum(g["all"]["size"] for g in j)')
+say "a file that is given twice counts once" "$(is "$one" "$("$memtui" groups --format json t.dat t.dat.exec0 2>/dev/null | value 'sum(g["all"]["size"] for g in j)')")$(
+	grep -q 'more than once' err || echo "it is not said")"
+
 # ---- what is not known is not passed ----
 not_passed() { # NAME PATTERN OPERAND...
 	local name=$1 pattern=$2
@@ -152,11 +156,11 @@ refused "totals of processes" 1 'or of their processes' groups --by process --fi
 refused "a side of diff that is missing" 2 'second side' diff t.dat --
 
 # ---- what cannot be ----
-echo nothing >broken.dat
+echo nothing | tee broken.dat >broken2.dat
 refused "a recording that cannot be read is left out" 1 'broken.dat' groups "${traces[@]}" broken.dat
 say "the others are there" "$(is "$("$memtui" groups --format json "${traces[@]}" broken.dat 2>/dev/null | value 'len(j)')" \
 	"$("$memtui" groups --format json "${traces[@]}" 2>/dev/null | value 'len(j)')")"
-refused "none can be read" 1 'none of the 2 recordings' groups broken.dat broken.dat
+refused "none can be read" 1 'none of the 2 recordings' groups broken.dat broken2.dat
 refused "single blocks have their own recording" 1 'give one recording' groups --by thread "${traces[@]}"
 refused "a process that is not there" 1 "no recording of 'nobody'; the programs are: .*perl" groups --process nobody "${traces[@]}"
 refused "a mistake in a filter" 2 "function" groups --function-regex '(' "${traces[@]}"

@@ -113,6 +113,27 @@ static void test_not_the_same(void **state)
 	fixture_free(&b);
 }
 
+/* Code of a JIT compiler: places without a module, by the thousand. */
+static void test_many_places(void **state)
+{
+	struct fixture a, b;
+	struct mt_set *set = mt_set_new(&options);
+
+	(void)state;
+	process(&a, 1, 0x10000, 100);
+	process(&b, 2, 0x20000, 100);
+	for (uint32_t i = 0; i < 20000; i++)
+		fixture_bare_pc(&a, MT_NO_MODULE, 0x700000 + i);
+	add(set, &a, "a.dat");
+	add(set, &b, "b.dat");
+	mt_set_finish(set);
+	assert_int_equal(2, mt_set_whole(set)->group_count);
+	assert_true(mt_set_whole(set)->pc_count > 20000);
+	mt_set_free(set);
+	fixture_free(&a);
+	fixture_free(&b);
+}
+
 static void test_processes(void **state)
 {
 	struct mt_set_options by = options;
@@ -243,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_not_the_same),
+		cmocka_unit_test(test_many_places),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_time),

@@ -13,6 +13,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define NAMES_SAID 8 /* where none is the one that is asked for */
@@ -78,11 +79,30 @@ static bool is_chosen(const struct mt_texts *wanted, const char *name, uint32_t 
 	return false;
 }
 
+/* Whether a file was given before, perhaps by another name. */
+struct seen {
+	struct stat *files;
+	int count;
+};
+static bool is_again(struct seen *seen, const char *path)
+{
+	struct stat *st = &seen->files[seen->count];
+
+	if (stat(path, st) || !S_ISREG(st->st_mode))
+		return false;
+	for (int i = 0; i < seen->count; i++)
+		if (seen->files[i].st_ino == st->st_ino && seen->files[i].st_dev == st->st_dev)
+			return true;
+	seen->count++;
+	return false;
+}
+
 char **mt_command_choose_processes(const struct mt_arguments *arguments, char *const *paths,
 	int *count, struct mt_err *err)
 {
 	char **chosen = mt_alloc(((size_t)*count + 1) * sizeof *chosen);
 	const struct mt_texts *wanted = &arguments->processes;
+	struct seen seen = {mt_alloc(((size_t)*count + 1) * sizeof *seen.files), 0};
 	struct mt_strings names;
 	int kept = 0;
 
@@ -91,6 +111,10 @@ char **mt_command_choose_processes(const struct mt_arguments *arguments, char *c
 		char name[256];
 		uint32_t pid;
 
+		if (is_again(&seen, paths[i])) {
+			mt_command_say("%s: given more than once; it counts once", paths[i]);
+			continue;
+		}
 		if (wanted->count && find_name(paths[i], name, &pid)) {
 			mt_strings_add(&names, name);
 			if (!is_chosen(wanted, name, pid))
@@ -117,6 +141,7 @@ char **mt_command_choose_processes(const struct mt_arguments *arguments, char *c
 		chosen = NULL;
 	}
 	*count = kept;
+	free(seen.files);
 	mt_strings_free(&names);
 	return chosen;
 }
