@@ -252,7 +252,7 @@ static bool stopped(const struct mt_report *report)
 
 bool mt_check_is_empty(const struct mt_report *report)
 {
-	if (report->set && mt_set_empty(report->set))
+	if (report->set && mt_set_paused(report->set))
 		return true;
 	return !mt_report_whole(report)->info.allocations;
 }

@@ -248,9 +248,9 @@ static void say_unseen(const struct mt_report *report)
 		mt_report_images(report, "");
 	if (paused_throughout(report)) {
 		fputs("no allocation was recorded: the recording was paused\n", report->out);
-	} else if (report->set && mt_set_empty(report->set)) {
+	} else if (report->set && mt_set_paused(report->set)) {
 		fprintf(report->out, "no allocation was recorded in %s: paused\n",
-			mt_number_of(recordings, mt_set_empty(report->set), "recording"));
+			mt_number_of(recordings, mt_set_paused(report->set), "recording"));
 	} else if (mt_check_is_empty(report)) {
 		fputs("no allocation was recorded\n", report->out);
 	}

@@ -80,6 +80,13 @@ void mt_estimate_fold(struct mt_estimate *to, const struct mt_estimate *from)
 	to->bytes += from->bytes;
 }
 
+void mt_estimates_fold(struct mt_estimates *to, const struct mt_estimates *from)
+{
+	mt_estimate_fold(&to->allocated, &from->allocated);
+	mt_estimate_fold(&to->live, &from->live);
+	mt_estimate_fold(&to->at_peak, &from->at_peak);
+}
+
 struct mt_estimates *mt_estimates_copy(const struct mt_profile *p)
 {
 	struct mt_estimates *copy = NULL;

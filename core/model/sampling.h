@@ -42,5 +42,6 @@ void mt_estimate_subtract(struct mt_estimate *, const struct mt_weight *, uint64
 struct mt_estimates *mt_estimates_copy(const struct mt_profile *);
 /* Adds one estimate to another. */
 void mt_estimate_fold(struct mt_estimate *, const struct mt_estimate *);
+void mt_estimates_fold(struct mt_estimates *, const struct mt_estimates *);
 
 #endif

@@ -86,20 +86,26 @@ static void add_variance(uint64_t *to, const uint64_t *from, bool replace)
 	memcpy(to, &sum, sizeof sum);
 }
 
-/* to, from: the values of one column. */
-static void fold_column(uint64_t *to, const uint64_t *from, const struct mt_group_column *column,
-	bool first)
+enum mt_folded mt_fold_value(uint64_t *to, const uint64_t *from,
+	const struct mt_group_column *column, bool first)
 {
 	bool sums = column->fold == MT_FOLD_SUM || column->fold == MT_FOLD_HISTOGRAM;
 	bool takes = first || (column->fold == MT_FOLD_MAX && *from > *to)
 		|| (column->fold == MT_FOLD_MIN && *from < *to);
 
-	if (sums || takes) {
-		for (uint32_t i = 0; i < column->width; i++)
-			to[i] = from[i] + (sums ? to[i] : 0);
-		if (column->variances)
-			add_variance(&to[column->width], &from[column->width], !sums);
-	}
+	for (uint32_t i = 0; i < column->width && (sums || takes); i++)
+		to[i] = from[i] + (sums ? to[i] : 0);
+	return sums ? MT_FOLDED_ADDED : takes ? MT_FOLDED_TAKEN : MT_FOLDED_NOT;
+}
+
+/* to, from: the values of one column, then the variance if it has any. */
+static void fold_column(uint64_t *to, const uint64_t *from, const struct mt_group_column *column,
+	bool first)
+{
+	enum mt_folded how = mt_fold_value(to, from, column, first);
+
+	if (how != MT_FOLDED_NOT && column->variances)
+		add_variance(&to[column->width], &from[column->width], how == MT_FOLDED_TAKEN);
 }
 
 /* A group's values as a sum has them. */
@@ -157,9 +163,7 @@ static void fold_estimates(struct mt_fold_values *to, const struct mt_profile *p
 
 	if (!from)
 		return;
-	mt_estimate_fold(&to->estimates.allocated, &from->allocated);
-	mt_estimate_fold(&to->estimates.live, &from->live);
-	mt_estimate_fold(&to->estimates.at_peak, &from->at_peak);
+	mt_estimates_fold(&to->estimates, from);
 }
 
 static void fold_beside(struct mt_folds *folds, struct mt_group *sum, const struct mt_profile *p,

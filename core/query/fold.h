@@ -21,6 +21,10 @@ struct mt_fold_values {
  * added to. */
 void mt_fold(struct mt_folds *, struct mt_group *sum, const struct mt_profile *,
 	const struct mt_group *);
+/* One value of a column to another, by its rule, without the variance. first: there was none. */
+enum mt_folded { MT_FOLDED_NOT, MT_FOLDED_ADDED, MT_FOLDED_TAKEN };
+enum mt_folded mt_fold_value(uint64_t *to, const uint64_t *from, const struct mt_group_column *,
+	bool first);
 /* The counters alone, of a group with allocations. */
 void mt_fold_counters(struct mt_group *sum, const struct mt_group *);
 /* The sum gets values of its own. */

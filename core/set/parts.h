@@ -22,7 +22,7 @@ struct mt_set {
 	uint64_t peak_least, wall_ns, lossy_ns;
 	uint8_t *seen[MT_COLUMNS_MAX]; /* by column and group: it has a value */
 	uint32_t seen_groups[MT_COLUMNS_MAX];
-	uint32_t empty; /* members that were paused throughout */
+	uint32_t paused; /* members that were paused throughout */
 	bool kept; /* mt_set_keep left out groups, so members' leaks are not those of the set */
 	uint32_t leak_checked; /* members that are */
 };

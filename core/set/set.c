@@ -155,17 +155,6 @@ static void add_info(struct mt_info *to, const struct mt_info *from, bool first)
 	}
 }
 
-/* Members whose blocks are all recorded add no samples: how good an estimate is depends on them
- * alone. */
-static void add_estimates(struct mt_estimates *to, const struct mt_profile *p, uint32_t group)
-{
-	if (group >= p->estimate_count)
-		return;
-	mt_estimate_fold(&to->allocated, &p->estimates[group].allocated);
-	mt_estimate_fold(&to->live, &p->estimates[group].live);
-	mt_estimate_fold(&to->at_peak, &p->estimates[group].at_peak);
-}
-
 /* One for each group that there is. count: how many there are. */
 static void grow_late(struct mt_profile *p, uint32_t *count)
 {
@@ -204,7 +193,10 @@ static uint32_t add_groups(struct mt_profile *to, const struct mt_profile *p,
 		group.first_ns += offset_ns;
 		group.last_ns += offset_ns;
 		mt_fold_counters(&to->groups[ids->groups[i]], &group);
-		add_estimates(mt_profile_estimates(to, ids->groups[i]), p, i);
+		/* a member whose blocks are all recorded adds no samples to judge by */
+		if (i < p->estimate_count)
+			mt_estimates_fold(mt_profile_estimates(to, ids->groups[i]),
+				&p->estimates[i]);
 		count++;
 	}
 	return count;
@@ -251,17 +243,12 @@ static void grow_column(struct mt_group_column *c, uint32_t groups)
 static void add_value(struct mt_group_column *to, uint32_t id, const struct mt_group_column *of,
 	uint32_t group, bool first)
 {
-	uint64_t *value = to->values + (size_t)id * to->width;
-	const uint64_t *from = of->values + (size_t)group * of->width;
-	bool sums = of->fold == MT_FOLD_SUM || of->fold == MT_FOLD_HISTOGRAM;
+	enum mt_folded how = mt_fold_value(to->values + (size_t)id * to->width,
+		of->values + (size_t)group * of->width, of, first);
 
-	if (!sums && !first && !(of->fold == MT_FOLD_MAX && *from > *value)
-		&& !(of->fold == MT_FOLD_MIN && *from < *value))
-		return;
-	for (uint32_t i = 0; i < of->width; i++)
-		value[i] = from[i] + (sums ? value[i] : 0);
-	if (of->variances)
-		to->variances[id] = of->variances[group] + (sums ? to->variances[id] : 0);
+	if (of->variances && how != MT_FOLDED_NOT)
+		to->variances[id] =
+			of->variances[group] + (how == MT_FOLDED_ADDED ? to->variances[id] : 0);
 }
 
 /* Whether this is the first value of the column's group. */
@@ -428,7 +415,7 @@ void mt_set_add(struct mt_set *s, const struct mt_set_part *part)
 
 	s->wall_ns = more(s->wall_ns, saturated(offset_ns, p->info.wall_ns));
 	mt_set_reach(&s->whole, s->wall_ns);
-	s->empty += is_paused_throughout(p);
+	s->paused += is_paused_throughout(p);
 	if (p->info.lossy_ns)
 		s->lossy_ns = more(s->lossy_ns, saturated(offset_ns, p->info.lossy_ns));
 	mt_set_define(s, part, s->options.stacks == MT_SET_STACKS ? 0 : process_pc(s, m), &ids);
@@ -468,7 +455,8 @@ static void bound_peak(struct mt_set *s, struct mt_profile *p)
 			p->info.peak_rss_ns = i * p->step_ns;
 		}
 	}
-	p->info.peak_ns = most_ns;
+	if (s->count > 1)
+		p->info.peak_ns = most_ns;
 	if (most >= s->peak_least && most < p->info.peak_bytes)
 		p->info.peak_bytes = most;
 	p->info.peak_unsure |= s->count > 1;
@@ -542,9 +530,9 @@ uint64_t mt_set_peak_least(const struct mt_set *s)
 	return s->peak_least;
 }
 
-uint32_t mt_set_empty(const struct mt_set *s)
+uint32_t mt_set_paused(const struct mt_set *s)
 {
-	return s->empty;
+	return s->paused;
 }
 
 bool mt_set_knows_members(const struct mt_set *s)

@@ -44,7 +44,7 @@ void mt_set_finish(struct mt_set *);
 void mt_set_keep(struct mt_set *, const uint8_t *keep);
 /* What lies below the peak of what matched for certain: the highest of its members'. */
 uint64_t mt_set_peak_least(const struct mt_set *);
-uint32_t mt_set_empty(const struct mt_set *); /* members that were paused throughout */
+uint32_t mt_set_paused(const struct mt_set *); /* members that were paused throughout */
 /* Whether what its members leaked is what the set leaks. */
 bool mt_set_knows_members(const struct mt_set *);
 /* Whether each member has a leak check of its end. */

@@ -134,7 +134,7 @@ char **mt_command_choose_processes(const struct mt_arguments *arguments, char *c
 			mt_buffer_printf(&list, "%s%s", i > 1 ? ", " : "",
 				mt_strings_get(&names, i));
 		mt_fail(err, -ESRCH, "--process: no recording of '%s'; the programs are: %s%s",
-			wanted->items[0], (const char *)list.data,
+			wanted->items[0], list.len ? (const char *)list.data : "not known",
 			names.count > NAMES_SAID + 1 ? " and others" : "");
 		mt_buffer_free(&list);
 		free(chosen);
@@ -239,8 +239,9 @@ static void ask_nothing(struct mt_arguments *arguments)
 	arguments->ignore = NULL;
 }
 
-/* What the filter asks of totals, it asks of the sums over all members. */
-static int keep_totals(struct mt_opened *o, bool history, struct mt_err *err)
+/* What the filter asks of totals, it asks of the sums over all members. divided: these are divided
+ * by time or by process, so that the sums of groups are not there. */
+static int keep_totals(struct mt_opened *o, bool divided, struct mt_err *err)
 {
 	const struct mt_profile *whole = mt_set_whole(o->set);
 	uint8_t *keep = mt_resize(NULL, (size_t)whole->group_count + 1);
@@ -248,7 +249,7 @@ static int keep_totals(struct mt_opened *o, bool history, struct mt_err *err)
 	memset(keep, 1, (size_t)whole->group_count + 1);
 	int status = mt_filter_match_totals(o->filter, whole, keep, err);
 
-	if (status >= 0 && mt_filter_asks_totals(o->filter) && history)
+	if (status >= 0 && mt_filter_asks_totals(o->filter) && divided)
 		status = mt_fail(err, -EINVAL,
 			"a filter by the totals of groups cannot be asked of several recordings "
 			"over time, or of their processes; ask each recording by itself");
