@@ -156,7 +156,8 @@ void mt_journal_free(struct mt_journal *j)
 static void begin_text(char *out, size_t len, const struct mt_profile *p)
 {
 	const struct mt_info *info = &p->info;
-	size_t used = (size_t)snprintf(out, len, "process %u", info->pid);
+	size_t used = info->pid ? (size_t)snprintf(out, len, "process %u", info->pid)
+				: (size_t)snprintf(out, len, "the recording");
 
 	if (used < len && info->origin == MT_ORIGIN_ATTACHED)
 		used += (size_t)snprintf(out + used, len - used, " attached; " MT_BEFORE_ATTACH);
@@ -320,7 +321,9 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 	const char *name;
 	char oom[MT_OOM_LEN];
 
-	if (info->stopped) {
+	if (!info->pid) {
+		snprintf(out, len, "the recording ended");
+	} else if (info->stopped) {
 		snprintf(out, len,
 			"the recording of process %u was stopped before the program ended",
 			info->pid);

@@ -497,7 +497,7 @@ void mt_set_finish(struct mt_set *s)
 	if (!mt_info_is_sampled(&s->whole.info))
 		s->whole.estimate_count = s->matched.estimate_count = 0;
 	s->whole.arguments = mt_alloc(sizeof *s->whole.arguments);
-	s->whole.arguments[0] = mt_strings_add(&s->whole.strings, "recordings");
+	s->whole.arguments[0] = mt_strings_add(&s->whole.strings, "several recordings");
 	s->whole.argument_count = s->whole.argument_capacity = 1;
 	complete_matched(s);
 }

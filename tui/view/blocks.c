@@ -375,8 +375,13 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_data *d = &app->data;
 	const char *words[3] = {"", "", ""};
+	char keys[64];
 
-	if (d->reader) {
+	if (d->members.count) {
+		words[0] = "many recordings as one have no list of blocks";
+		words[1] = "open one of them from the list of processes:";
+		words[2] = mt_keymap_words(keys, sizeof keys, "{processes}, then {open}");
+	} else if (d->reader) {
 		words[0] = "this trace has only totals";
 		words[1] = "to have blocks as well, record again:";
 		words[2] = "memtui record";
